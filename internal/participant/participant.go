@@ -1,0 +1,104 @@
+// Package participant is what each service of the saga does beside its own
+// part in it: come up when its database and its broker do, in whatever order,
+// consume until it is told to stop, and say whether it is ready.
+package participant
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync/atomic"
+	"time"
+
+	"boxoffice/internal/database"
+	"boxoffice/internal/httpserver"
+	"boxoffice/internal/retry"
+	"boxoffice/internal/telemetry"
+	"boxoffice/messaging"
+)
+
+// Deps are what a service is given: the caller picks, opens and closes them.
+type Deps struct {
+	DB        *database.DB
+	Broker    messaging.Broker
+	Telemetry *telemetry.Telemetry
+}
+
+// Settings are those that every service has.
+type Settings struct {
+	Instance    string // which replica this is
+	RetryDelays []time.Duration
+	Topology    messaging.TopologyMode
+	Prefetch    int           // deliveries of one queue at a time; 0: the messaging default
+	Grace       time.Duration // for running handlers at the end; 0: the messaging default
+}
+
+// Participant is one service's place in the saga.
+type Participant struct {
+	Publisher *messaging.Publisher
+
+	service  string
+	settings Settings
+	deps     Deps
+	prepared atomic.Bool
+}
+
+// New makes the participant of a service.
+func New(service string, s Settings, d Deps) *Participant {
+	p := &Participant{service: service, settings: s, deps: d}
+	p.Publisher = messaging.NewPublisher(d.Broker, service, p.instruments())
+	return p
+}
+
+func (p *Participant) instruments() messaging.Instruments {
+	t := p.deps.Telemetry
+	return messaging.Instruments{
+		Logger: t.Logger, TracerProvider: t.TracerProvider, MeterProvider: t.MeterProvider, Propagator: t.Propagator,
+	}
+}
+
+// Prepare migrates the database and declares the topology. It waits for
+// whichever of them is not there yet, until ctx ends. Its error is nil, the
+// context's, or final.
+func (p *Participant) Prepare(ctx context.Context, migrations fs.FS) error {
+	log := p.deps.Telemetry.Logger
+	err := retry.Forever(ctx, log, "preparing the database", func(ctx context.Context) error {
+		err := p.deps.DB.Migrate(ctx, migrations)
+		if errors.Is(err, database.ErrNewerSchema) {
+			return retry.Final(err)
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("prepare the database: %w", err)
+	}
+	topology := messaging.NewTopology(p.settings.RetryDelays)
+	if err := messaging.DeclareUntilDone(ctx, p.deps.Broker, topology, p.settings.Topology, log); err != nil {
+		return fmt.Errorf("prepare the broker: %w", err)
+	}
+	p.prepared.Store(true)
+	return nil
+}
+
+// Consume runs the handlers until ctx ends, and returns when none runs any more.
+func (p *Participant) Consume(ctx context.Context, handlers ...messaging.Handler) error {
+	c := messaging.NewConsumer(p.deps.Broker, p.Publisher, messaging.ConsumerConfig{
+		Service: p.service, RetryDelays: p.settings.RetryDelays, Prefetch: p.settings.Prefetch, Grace: p.settings.Grace,
+	}, p.instruments(), handlers...)
+	return c.Run(ctx)
+}
+
+// Checks are what must work for the service to be ready.
+func (p *Participant) Checks() []httpserver.Check {
+	return []httpserver.Check{
+		{Name: "database", Check: p.deps.DB.PingContext},
+		{Name: "broker", Check: func(context.Context) error { return p.deps.Broker.Ready() }},
+		{Name: "start", Check: func(context.Context) error {
+			if !p.prepared.Load() {
+				return errors.New("still preparing the database and the broker")
+			}
+			return nil
+		}},
+	}
+}

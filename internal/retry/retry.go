@@ -1,0 +1,33 @@
+// Package retry keeps at work that must succeed sooner or later. It guarantees
+// growing pauses with jitter, a log line for each failure, and an end as soon
+// as the context ends or an error is final.
+package retry
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+)
+
+// Forever calls try until it succeeds, ctx ends, or it returns an error marked
+// by [Final]; it returns that error, or the context's.
+func Forever(ctx context.Context, log *slog.Logger, what string, try func(context.Context) error) error {
+	pauses := backoff.NewExponentialBackOff()
+	pauses.InitialInterval = 200 * time.Millisecond
+	pauses.MaxInterval = 10 * time.Second
+	_, err := backoff.Retry(ctx,
+		func() (struct{}, error) { return struct{}{}, try(ctx) },
+		backoff.WithBackOff(pauses),
+		backoff.WithMaxElapsedTime(0),
+		backoff.WithNotify(func(err error, in time.Duration) {
+			if ctx.Err() == nil {
+				log.WarnContext(ctx, what+" failed; trying again", "error", err, "in", in.Round(time.Millisecond))
+			}
+		}))
+	return err
+}
+
+// Final marks an error that trying again cannot mend.
+func Final(err error) error { return backoff.Permanent(err) }

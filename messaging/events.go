@@ -1,0 +1,142 @@
+package messaging
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/google/uuid"
+)
+
+// Event is something that happened to one booking. Its name on the wire is
+// the name of its Go type, and its body is its JSON.
+type Event interface {
+	// BookingKey is the id of the booking that the event belongs to.
+	BookingKey() string
+	// Validate says what a decoded event lacks; nil if it is complete.
+	Validate() error
+}
+
+// BookingCreated says that a booking was accepted; seats consumes it.
+type BookingCreated struct {
+	BookingID uuid.UUID `json:"bookingId"`
+	Seat      int       `json:"seat"`
+	Customer  string    `json:"customer"`
+	Amount    Amount    `json:"amount"`
+}
+
+// SeatReserved says that the seat is held for the booking; payments consumes it.
+type SeatReserved struct {
+	BookingID uuid.UUID `json:"bookingId"`
+	Seat      int       `json:"seat"`
+	Amount    Amount    `json:"amount"`
+}
+
+// SeatRejected says that the seat cannot be had; booking consumes it.
+type SeatRejected struct {
+	BookingID uuid.UUID `json:"bookingId"`
+	Seat      int       `json:"seat"`
+	Reason    string    `json:"reason"`
+}
+
+// PaymentSucceeded says that the amount was charged; booking consumes it.
+type PaymentSucceeded struct {
+	BookingID uuid.UUID `json:"bookingId"`
+}
+
+// PaymentFailed says that nothing was charged; booking and seats consume it.
+type PaymentFailed struct {
+	BookingID uuid.UUID `json:"bookingId"`
+	Seat      int       `json:"seat"`
+	Reason    string    `json:"reason"`
+}
+
+// SeatReleased says that the booking no longer holds the seat; booking consumes it.
+type SeatReleased struct {
+	BookingID uuid.UUID `json:"bookingId"`
+	Seat      int       `json:"seat"`
+	Reason    string    `json:"reason"`
+}
+
+func (e BookingCreated) BookingKey() string   { return e.BookingID.String() }
+func (e SeatReserved) BookingKey() string     { return e.BookingID.String() }
+func (e SeatRejected) BookingKey() string     { return e.BookingID.String() }
+func (e PaymentSucceeded) BookingKey() string { return e.BookingID.String() }
+func (e PaymentFailed) BookingKey() string    { return e.BookingID.String() }
+func (e SeatReleased) BookingKey() string     { return e.BookingID.String() }
+
+func (e BookingCreated) Validate() error {
+	err := errors.Join(needID(e.BookingID), needSeat(e.Seat), needAmount(e.Amount))
+	if e.Customer == "" {
+		err = errors.Join(err, errors.New("customer is missing"))
+	}
+	return err
+}
+
+func (e SeatReserved) Validate() error {
+	return errors.Join(needID(e.BookingID), needSeat(e.Seat), needAmount(e.Amount))
+}
+
+func (e SeatRejected) Validate() error     { return needAll(e.BookingID, e.Seat, e.Reason) }
+func (e PaymentSucceeded) Validate() error { return needID(e.BookingID) }
+func (e PaymentFailed) Validate() error    { return needAll(e.BookingID, e.Seat, e.Reason) }
+func (e SeatReleased) Validate() error     { return needAll(e.BookingID, e.Seat, e.Reason) }
+
+func needAll(id uuid.UUID, seat int, reason string) error {
+	err := errors.Join(needID(id), needSeat(seat))
+	if reason == "" {
+		err = errors.Join(err, errors.New("reason is missing"))
+	}
+	return err
+}
+
+func needID(id uuid.UUID) error {
+	if id == uuid.Nil {
+		return errors.New("bookingId is missing")
+	}
+	return nil
+}
+
+// MaxSeat is the highest seat number that any hall may have.
+const MaxSeat = 1_000_000
+
+func needSeat(seat int) error {
+	if seat < 1 || seat > MaxSeat {
+		return fmt.Errorf("seat is missing or not from 1 to %d: %d", MaxSeat, seat)
+	}
+	return nil
+}
+
+func needAmount(a Amount) error {
+	if !a.IsPositive() {
+		return fmt.Errorf("amount is missing or not above 0: %s", a)
+	}
+	return nil
+}
+
+// EventName is the name of e on the wire: the name of its Go type.
+func EventName(e Event) string { return nameOf(reflect.TypeOf(e)) }
+
+func nameOf(t reflect.Type) string {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t.Name()
+}
+
+// seatOf is the seat that e names; 0 if it names none.
+func seatOf(e Event) int {
+	switch e := e.(type) {
+	case BookingCreated:
+		return e.Seat
+	case SeatReserved:
+		return e.Seat
+	case SeatRejected:
+		return e.Seat
+	case PaymentFailed:
+		return e.Seat
+	case SeatReleased:
+		return e.Seat
+	}
+	return 0
+}

@@ -1,0 +1,81 @@
+package messaging
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+)
+
+// Handler consumes the events of one type. Make one with [On].
+type Handler struct {
+	event  string
+	decode func(body []byte) (Event, error)
+	handle func(context.Context, Event) ([]Event, error)
+}
+
+// On makes a Handler from a function that handles one event: it commits what
+// the event changes and returns the events that follow from it. Handed the same
+// event again it must return the same events again and change nothing.
+//
+// What it returns decides what becomes of the delivery:
+//
+//	events, nil       they are published and confirmed, then the delivery is acknowledged
+//	an error          the delivery is retried after the next delay, and parked after the last
+//	Permanent(err)    parked at once
+//	Unavailable(err)  held, and tried again in place until it works
+//	a panic           as an error
+//
+// It runs concurrently, up to the prefetch. Its context ends when the delivery
+// is lost or the service stops for good.
+func On[E Event](handle func(context.Context, E) ([]Event, error)) Handler {
+	return Handler{
+		event:  nameOf(reflect.TypeFor[E]()),
+		decode: func(body []byte) (Event, error) { return decode[E](body) },
+		handle: func(ctx context.Context, e Event) ([]Event, error) { return handle(ctx, e.(E)) },
+	}
+}
+
+// Event is the name of the event that h consumes.
+func (h Handler) Event() string { return h.event }
+
+// maxBody is the largest body that can be an event: the door admits 64 KiB.
+const maxBody = 64 << 10
+
+var errTooLarge = fmt.Errorf("the body is larger than %d bytes", maxBody)
+
+func decode[E Event](body []byte) (Event, error) {
+	var e E
+	if len(body) == 0 {
+		return nil, errors.New("the body is empty")
+	}
+	if len(body) > maxBody {
+		return nil, errTooLarge
+	}
+	if err := json.Unmarshal(body, &e); err != nil {
+		return nil, fmt.Errorf("the body is no %s: %w", nameOf(reflect.TypeFor[E]()), err)
+	}
+	if err := e.Validate(); err != nil {
+		return nil, fmt.Errorf("the body is no %s: %w", nameOf(reflect.TypeFor[E]()), err)
+	}
+	return e, nil
+}
+
+// read decodes the delivery's event; every error from it is permanent.
+func (h Handler) read(m Message) (Event, error) {
+	if m.Type != "" && m.Type != h.event {
+		return nil, fmt.Errorf("the message is of type %q, not %s", clip(m.Type, 100), h.event)
+	}
+	return h.decode(m.Body)
+}
+
+// call runs the handler and turns a panic into an error.
+func (h Handler) call(ctx context.Context, e Event) (events []Event, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			events, err = nil, newPanicError(v)
+		}
+	}()
+	return h.handle(ctx, e)
+}

@@ -1,0 +1,39 @@
+package messaging
+
+import (
+	"log/slog"
+
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/metric/noop"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+	nooptrace "go.opentelemetry.io/otel/trace/noop"
+)
+
+// Instruments is where a [Publisher], a [Consumer] or a [DeadLetters] reports
+// to. What is nil is replaced by something that drops everything; a nil
+// Propagator still carries W3C trace context and baggage.
+type Instruments struct {
+	Logger         *slog.Logger
+	TracerProvider trace.TracerProvider
+	MeterProvider  metric.MeterProvider
+	Propagator     propagation.TextMapPropagator
+}
+
+const scope = "boxoffice/messaging"
+
+func (i Instruments) withDefaults() Instruments {
+	if i.Logger == nil {
+		i.Logger = slog.New(slog.DiscardHandler)
+	}
+	if i.TracerProvider == nil {
+		i.TracerProvider = nooptrace.NewTracerProvider()
+	}
+	if i.MeterProvider == nil {
+		i.MeterProvider = noop.NewMeterProvider()
+	}
+	if i.Propagator == nil {
+		i.Propagator = propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{})
+	}
+	return i
+}
