@@ -1,0 +1,269 @@
+package booking
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Limits are the budgets of the door, each a number of bookings.
+type Limits struct {
+	Active  int // started, outcome not in
+	Waiting int // accepted, not started
+	Overdue int // started longer ago than the saga deadline
+}
+
+// door holds the bookings that were answered 202 until their outcome is in,
+// each in one of three budgets. It does no I/O and starts nothing: whoever
+// frees a slot gets the bookings that are to be started in return. It is closed
+// at first: what an earlier run left behind takes its places before new ones do.
+type door struct {
+	limits Limits
+	now    func() time.Time
+
+	mu        sync.Mutex
+	draining  bool
+	active    map[uuid.UUID]*slot
+	overdue   map[uuid.UUID]*slot
+	waiting   []*slot // in the order they were accepted
+	maxActive int
+	finished  rate
+	counts    counts
+}
+
+// slot is the place that one booking takes.
+type slot struct {
+	order
+	committed bool // its row is written
+	doubtful  bool // nobody knows whether its row is written
+}
+
+// order is a booking and the trace context that its first event carries.
+type order struct {
+	Booking
+	carrier carrier
+	started time.Time // zero: it waits
+}
+
+type counts struct{ accepted, throttled, unavailable int64 }
+
+func newDoor(l Limits) *door {
+	return &door{
+		limits: l, now: time.Now, draining: true,
+		active: make(map[uuid.UUID]*slot), overdue: make(map[uuid.UUID]*slot),
+		finished: newRate(),
+	}
+}
+
+// refusal is why the door does not take a booking.
+type refusal int
+
+const (
+	admitted refusal = iota
+	full             // the budgets are used up
+	draining         // the service takes no more
+)
+
+// reserve takes a place for b, with an id that is later than all before it,
+// and says so by admitted. Its started is set if it may start once its row is
+// written. A place that is reserved must be given to commit or giveBack.
+func (d *door) reserve(o order) (order, refusal) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.draining {
+		d.counts.unavailable++
+		return o, draining
+	}
+	startsNow := len(d.waiting) == 0 && len(d.active) < d.limits.Active
+	if !startsNow && len(d.waiting) >= d.limits.Waiting {
+		d.counts.throttled++
+		return o, full
+	}
+	now := d.now()
+	o.ID = uuid.Must(uuid.NewV7()) // fails only without a source of randomness
+	o.CreatedAt, o.UpdatedAt = now, now
+	s := &slot{order: o}
+	if startsNow {
+		s.started = now
+		d.activate(s)
+	} else {
+		d.waiting = append(d.waiting, s)
+	}
+	return s.order, admitted
+}
+
+func (d *door) activate(s *slot) {
+	d.active[s.ID] = s
+	d.maxActive = max(d.maxActive, len(d.active))
+}
+
+// commit says that the row of id is written, and returns what is to be started.
+func (d *door) commit(id uuid.UUID) []order {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.counts.accepted++
+	var start []order
+	if s := d.find(id); s != nil {
+		s.committed = true
+		if !s.started.IsZero() {
+			start = append(start, s.order)
+		}
+	}
+	return append(start, d.promote()...)
+}
+
+// giveBack frees the place of a booking whose row was not written.
+func (d *door) giveBack(id uuid.UUID) []order {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.counts.unavailable++
+	delete(d.active, id)
+	d.waiting = slices.DeleteFunc(d.waiting, func(s *slot) bool { return s.ID == id })
+	return d.promote()
+}
+
+// doubt says that nobody knows whether the row of id is written.
+func (d *door) doubt(id uuid.UUID) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if s := d.find(id); s != nil {
+		s.doubtful = true
+	}
+}
+
+func (d *door) find(id uuid.UUID) *slot {
+	if s, ok := d.active[id]; ok {
+		return s
+	}
+	for _, s := range d.waiting {
+		if s.ID == id {
+			return s
+		}
+	}
+	return nil
+}
+
+// doubtful is the bookings of which nobody knows whether their rows are written.
+func (d *door) doubtful() []uuid.UUID {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var ids []uuid.UUID
+	for id, s := range d.active {
+		if s.doubtful && !s.committed {
+			ids = append(ids, id)
+		}
+	}
+	for _, s := range d.waiting {
+		if s.doubtful && !s.committed {
+			ids = append(ids, s.ID)
+		}
+	}
+	return ids
+}
+
+// finish frees the places of bookings whose outcome is in, and returns what is
+// to be started instead. Ids that hold no place here are ignored.
+func (d *door) finish(ids ...uuid.UUID) []order {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, id := range ids {
+		_, isActive := d.active[id]
+		_, isOverdue := d.overdue[id]
+		if isActive || isOverdue {
+			delete(d.active, id)
+			delete(d.overdue, id)
+			d.finished.add(d.now())
+		}
+	}
+	return d.promote()
+}
+
+// expire moves the active bookings that started before the deadline to the
+// overdue budget, oldest first, as far as there is room.
+func (d *door) expire(startedBefore time.Time) []order {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var late []*slot
+	for _, s := range d.active {
+		if s.committed && s.started.Before(startedBefore) {
+			late = append(late, s)
+		}
+	}
+	slices.SortFunc(late, func(a, b *slot) int { return a.started.Compare(b.started) })
+	for _, s := range late {
+		if len(d.overdue) >= d.limits.Overdue {
+			break
+		}
+		delete(d.active, s.ID)
+		d.overdue[s.ID] = s
+	}
+	return d.promote()
+}
+
+// promote moves waiting bookings to free active slots, in order. A booking
+// whose row is still being written holds up those behind it.
+func (d *door) promote() []order {
+	var start []order
+	for len(d.waiting) > 0 && d.waiting[0].committed && len(d.active) < d.limits.Active {
+		s := d.waiting[0]
+		d.waiting[0] = nil
+		d.waiting = d.waiting[1:]
+		s.started = d.now()
+		d.activate(s)
+		start = append(start, s.order)
+	}
+	return start
+}
+
+// restore fills the budgets with the unfinished bookings that this instance
+// had admitted before it was restarted, oldest first, and returns what is to
+// be started: what the active budget takes. What was admitted once keeps its
+// place, even if the limits are smaller now.
+func (d *door) restore(orders []order, deadline time.Duration) []order {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var start []order
+	for _, o := range orders {
+		s := &slot{order: o, committed: true}
+		switch {
+		case !o.started.IsZero() && d.now().Sub(o.started) > deadline && len(d.overdue) < d.limits.Overdue:
+			d.overdue[o.ID] = s
+			start = append(start, o)
+		case len(d.active) < d.limits.Active && len(d.waiting) == 0:
+			if s.started.IsZero() {
+				s.started = d.now()
+			}
+			d.activate(s)
+			start = append(start, s.order)
+		default:
+			s.started = time.Time{}
+			d.waiting = append(d.waiting, s)
+		}
+	}
+	return start
+}
+
+// held is every booking that has started here and whose outcome is not known.
+func (d *door) held() []uuid.UUID {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	ids := make([]uuid.UUID, 0, len(d.active)+len(d.overdue))
+	for id, s := range d.active {
+		if s.committed {
+			ids = append(ids, id)
+		}
+	}
+	for id := range d.overdue {
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+// drain closes or opens the door.
+func (d *door) drain(closed bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.draining = closed
+}

@@ -1,0 +1,209 @@
+package booking
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/propagation"
+
+	"boxoffice/internal/database"
+)
+
+// overdueOrder is an unfinished booking as its row has it.
+type overdueOrder struct {
+	order
+	redrives int
+}
+
+const orderColumns = columns + `, started_at, redrives, trace_context`
+
+func scanOrder(r row) (overdueOrder, error) {
+	var o overdueOrder
+	var started int64
+	var text string
+	b, err := scanBooking(r, &started, &o.redrives, &text)
+	if err != nil {
+		return o, err
+	}
+	o.Booking = b
+	if started != 0 {
+		o.started = time.UnixMicro(started).UTC()
+	}
+	if err := json.Unmarshal([]byte(text), &o.carrier); err != nil {
+		return o, fmt.Errorf("trace context of booking %s: %w", b.ID, err)
+	}
+	return o, nil
+}
+
+// mine is this instance's unfinished bookings, in the order of acceptance.
+func (s *store) mine(ctx context.Context) ([]overdueOrder, error) {
+	rows, err := s.db.QueryContext(ctx, `SELECT `+orderColumns+` FROM bookings
+		WHERE `+unfinished+` AND instance = $1 ORDER BY id`, s.instance)
+	if err != nil {
+		return nil, fmt.Errorf("read unfinished bookings: %w", err)
+	}
+	return collect(rows, scanOrder)
+}
+
+// due is up to limit unfinished bookings, of any instance, whose next redrive
+// is due and that were redriven fewer than most times.
+func (s *store) due(ctx context.Context, now time.Time, most, limit int) ([]overdueOrder, error) {
+	rows, err := s.db.QueryContext(ctx, `SELECT `+orderColumns+` FROM bookings
+		WHERE `+unfinished+` AND redrive_at > 0 AND redrive_at <= $1 AND redrives < $2
+		ORDER BY redrive_at LIMIT $3`, now.UnixMicro(), most, limit)
+	if err != nil {
+		return nil, fmt.Errorf("read overdue bookings: %w", err)
+	}
+	return collect(rows, scanOrder)
+}
+
+// claim takes the next redrive of an overdue booking, and reports whether no
+// other replica was faster. The next one is due after twice the time.
+func (s *store) claim(ctx context.Context, o overdueOrder, now time.Time) (bool, error) {
+	next := now.Add(s.deadline << min(o.redrives+1, 10))
+	res, err := s.db.ExecContext(ctx, `UPDATE bookings SET redrives = redrives + 1, redrive_at = $1
+		WHERE id = $2 AND redrives = $3 AND `+unfinished, next.UnixMicro(), o.ID, o.redrives)
+	if err != nil {
+		return false, fmt.Errorf("claim the redrive of booking %s: %w", o.ID, err)
+	}
+	n, err := res.RowsAffected()
+	return n == 1, err
+}
+
+// stalled counts the unfinished bookings that are redriven no more.
+func (s *store) stalled(ctx context.Context, now time.Time, most int) (n int, err error) {
+	err = s.db.QueryRowContext(ctx, `SELECT COUNT(*) FROM bookings
+		WHERE `+unfinished+` AND redrive_at > 0 AND redrive_at <= $1 AND redrives >= $2`, now.UnixMicro(), most).Scan(&n)
+	return n, err
+}
+
+// decided is which of the bookings are no longer Pending.
+func (s *store) decided(ctx context.Context, ids []uuid.UUID) ([]uuid.UUID, error) {
+	return s.which(ctx, ids, `status <> 'Pending'`)
+}
+
+// written is which of the bookings have a row.
+func (s *store) written(ctx context.Context, ids []uuid.UUID) ([]uuid.UUID, error) {
+	return s.which(ctx, ids, `true`)
+}
+
+func (s *store) which(ctx context.Context, ids []uuid.UUID, condition string) ([]uuid.UUID, error) {
+	from, args := s.db.Table(database.Col("id", ids))
+	rows, err := s.db.QueryContext(ctx, `SELECT bookings.id FROM bookings JOIN `+from+`
+		ON bookings.id = input.id WHERE `+condition, args...)
+	if err != nil {
+		return nil, fmt.Errorf("look up bookings: %w", err)
+	}
+	return collect(rows, func(r row) (id uuid.UUID, err error) { return id, r.Scan(&id) })
+}
+
+// recover takes up, after a start, what this instance had left unfinished: it
+// fills the door and publishes the first event of every booking that has a
+// place to run, and of those whose seat was not yet released. Then it opens
+// the door: nothing was admitted before.
+func (s *Service) recover(ctx context.Context) error {
+	all, err := s.store.mine(ctx)
+	if err != nil {
+		return err
+	}
+	var pending, releasing []order
+	for _, o := range all {
+		if o.Status == Pending {
+			pending = append(pending, o.order)
+		} else {
+			releasing = append(releasing, o.order)
+		}
+	}
+	if len(all) > 0 {
+		s.log.InfoContext(ctx, "taking up unfinished bookings", "pending", len(pending), "seat not released", len(releasing))
+	}
+	s.starter.add(s.door.restore(pending, s.cfg.SagaDeadline)...)
+	s.starter.add(releasing...)
+	s.door.drain(false)
+	return nil
+}
+
+// every does something at each interval, until ctx ends.
+func every(ctx context.Context, d time.Duration, log *slog.Logger, what string, do func(context.Context) error) {
+	ticker := time.NewTicker(d)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+		if err := do(ctx); err != nil && ctx.Err() == nil {
+			log.WarnContext(ctx, what+" failed; trying again", "error", err, "in", d)
+		}
+	}
+}
+
+// reconcile frees the places of bookings whose outcome another replica has
+// committed, moves those past their deadline to the overdue budget, and finds
+// out whether rows were written whose commit nobody saw end.
+func (s *Service) reconcile(ctx context.Context) error {
+	if doubtful := s.door.doubtful(); len(doubtful) > 0 {
+		written, err := s.store.written(ctx, doubtful)
+		if err != nil {
+			return err
+		}
+		for _, id := range doubtful {
+			if slices.Contains(written, id) {
+				s.starter.add(s.door.commit(id)...)
+			} else {
+				s.starter.add(s.door.giveBack(id)...)
+			}
+		}
+	}
+	if held := s.door.held(); len(held) > 0 {
+		ids, err := s.store.decided(ctx, held)
+		if err != nil {
+			return err
+		}
+		s.starter.add(s.door.finish(ids...)...)
+	}
+	s.starter.add(s.door.expire(time.Now().Add(-s.cfg.SagaDeadline))...)
+	return nil
+}
+
+// redriveBatch bounds how many bookings one look redrives.
+const redriveBatch = 100
+
+// redriveOverdue redrives the bookings, of any replica, that are due for it.
+// While the broker cannot be published to it spends no claims.
+func (s *Service) redriveOverdue(ctx context.Context) error {
+	if s.broker.Ready() != nil {
+		return nil
+	}
+	now := time.Now()
+	due, err := s.store.due(ctx, now, s.cfg.RedriveLimit, redriveBatch)
+	if err != nil {
+		return err
+	}
+	for _, o := range due {
+		if err := s.redrive(ctx, o, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// redrive publishes the first event of an overdue booking again: every service
+// repeats its outcome, so that the saga goes on wherever it was lost. If that
+// fails, the claim is spent and the next one will do it.
+func (s *Service) redrive(ctx context.Context, o overdueOrder, now time.Time) error {
+	mine, err := s.store.claim(ctx, o, now)
+	if err != nil || !mine {
+		return err
+	}
+	ctx = s.tel.Propagator.Extract(ctx, propagation.MapCarrier(o.carrier))
+	s.counts.redriven.Add(1)
+	s.log.WarnContext(ctx, "redriving an overdue booking", "booking", o.ID, "status", o.Status, "redrive", o.redrives+1)
+	return s.publish(ctx, o.order)
+}

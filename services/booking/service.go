@@ -1,0 +1,111 @@
+// Package booking takes bookings at the door and learns by events what became
+// of them. It guarantees:
+//
+//   - A booking that was answered 202 is a committed row, and its first event
+//     is published from that row until the broker has it, over restarts too.
+//   - A booking has one outcome. The same one again changes nothing, and a
+//     contradicting one is only counted.
+//   - Active, waiting and overdue bookings never exceed their limits.
+//   - An unfinished booking past its deadline is published again, so that the
+//     saga converges whatever message was lost.
+package booking
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"boxoffice/internal/httpserver"
+	"boxoffice/internal/participant"
+	"boxoffice/internal/retry"
+	"boxoffice/internal/telemetry"
+	"boxoffice/messaging"
+)
+
+// Config is how the service behaves.
+type Config struct {
+	participant.Settings
+	Limits       Limits
+	SagaDeadline time.Duration // from the start of a saga to its first redrive
+	RedriveLimit int           // how often a booking is redriven before it counts as stalled
+}
+
+// Service is the booking service.
+type Service struct {
+	*participant.Participant
+	cfg     Config
+	broker  messaging.Broker
+	tel     *telemetry.Telemetry
+	log     *slog.Logger
+	store   *store
+	door    *door
+	starter *starter
+	counts  outcomes
+	handler http.Handler
+}
+
+// New makes the service. It does nothing until Run; its Handler answers from
+// the start, and says 503 where it cannot work yet.
+func New(cfg Config, deps participant.Deps) *Service {
+	s := &Service{
+		Participant: participant.New(messaging.Booking, cfg.Settings, deps),
+		cfg:         cfg,
+		broker:      deps.Broker,
+		tel:         deps.Telemetry,
+		log:         deps.Telemetry.Logger,
+		store:       newStore(deps.DB, cfg.Instance, cfg.SagaDeadline),
+		door:        newDoor(cfg.Limits),
+		starter:     newStarter(),
+	}
+	e := httpserver.New(httpserver.Options{Telemetry: deps.Telemetry, Checks: s.Checks()})
+	e.POST("/bookings", s.postBooking)
+	e.GET("/bookings", s.listBookings)
+	e.GET("/bookings/:id", s.getBooking)
+	e.GET("/stats", s.getStats)
+	s.handler = e
+	return s
+}
+
+// Handler serves the HTTP of the service.
+func (s *Service) Handler() http.Handler { return s.handler }
+
+// Run works until ctx ends, and returns when nothing of it runs any more:
+//
+//	POST /bookings → door → bookings row → starter ⇒ BookingCreated
+//	⇒ PaymentSucceeded, PaymentFailed, SeatRejected, SeatReleased → row → door
+func (s *Service) Run(ctx context.Context) error {
+	defer s.store.close()
+	migrations, err := fs.Sub(migrationFiles, "migrations")
+	if err != nil {
+		return fmt.Errorf("migrations: %w", err)
+	}
+	if err := s.Prepare(ctx, migrations); err != nil {
+		return stopped(ctx, err)
+	}
+	if err := retry.Forever(ctx, s.log, "reading the unfinished bookings", s.recover); err != nil {
+		return stopped(ctx, err)
+	}
+	var background sync.WaitGroup
+	defer background.Wait()
+	background.Go(func() { s.starter.run(ctx, s.begin) })
+	background.Go(func() { every(ctx, time.Second, s.log, "looking after the door", s.reconcile) })
+	background.Go(func() { every(ctx, time.Second, s.log, "looking after overdue bookings", s.redriveOverdue) })
+	return s.Consume(ctx,
+		messaging.On(s.paymentSucceeded),
+		messaging.On(s.paymentFailed),
+		messaging.On(s.seatRejected),
+		messaging.On(s.seatReleased),
+	)
+}
+
+// stopped is nil if err is only the end of ctx.
+func stopped(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}

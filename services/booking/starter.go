@@ -1,0 +1,88 @@
+package booking
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/propagation"
+
+	"boxoffice/internal/retry"
+)
+
+// starter begins sagas: it publishes the BookingCreated of each order that it
+// is given, from its row, and keeps at it until the broker has confirmed it.
+type starter struct {
+	mu     sync.Mutex
+	orders []order
+	wake   chan struct{}
+}
+
+func newStarter() *starter { return &starter{wake: make(chan struct{}, 1)} }
+
+// add hands over orders to be started. The door bounds how many there are.
+func (s *starter) add(orders ...order) {
+	if len(orders) == 0 {
+		return
+	}
+	s.mu.Lock()
+	s.orders = append(s.orders, orders...)
+	s.mu.Unlock()
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (s *starter) take() []order {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	orders := s.orders
+	s.orders = nil
+	return orders
+}
+
+// run starts orders with begin, each on a goroutine of its own, until ctx
+// ends, and returns when none is left running. What is not started by then is
+// started from its row after a restart.
+func (s *starter) run(ctx context.Context, begin func(context.Context, order)) {
+	var running sync.WaitGroup
+	defer running.Wait()
+	for {
+		for _, o := range s.take() {
+			running.Go(func() { begin(ctx, o) })
+		}
+		select {
+		case <-s.wake:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// begin notes the start of an order in its row and publishes its first event,
+// for as long as it takes. It is safe to repeat.
+func (s *Service) begin(ctx context.Context, o order) {
+	ctx = s.tel.Propagator.Extract(ctx, propagation.MapCarrier(o.carrier))
+	err := retry.Forever(ctx, s.log, "starting the saga of "+o.ID.String(), func(ctx context.Context) error {
+		if !o.started.Equal(o.CreatedAt) { // it waited: its row does not know yet
+			if err := s.store.start(ctx, o); err != nil {
+				return err
+			}
+		}
+		return s.publish(ctx, o)
+	})
+	if err != nil {
+		s.log.WarnContext(ctx, "saga not started; it will be after a restart", "booking", o.ID, "error", err)
+	}
+}
+
+// publishTimeout bounds one try at publishing.
+const publishTimeout = 30 * time.Second
+
+// publish publishes the first event of an order.
+func (s *Service) publish(ctx context.Context, o order) error {
+	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
+	defer cancel()
+	return s.Publisher.Publish(ctx, o.created())
+}
