@@ -22,7 +22,7 @@ type overdueOrder struct {
 
 const orderColumns = columns + `, started_at, redrives, trace_context`
 
-func scanOrder(r row) (overdueOrder, error) {
+func scanOrder(r database.Row) (overdueOrder, error) {
 	var o overdueOrder
 	var started int64
 	var text string
@@ -42,24 +42,24 @@ func scanOrder(r row) (overdueOrder, error) {
 
 // mine is this instance's unfinished bookings, in the order of acceptance.
 func (s *store) mine(ctx context.Context) ([]overdueOrder, error) {
-	rows, err := s.db.QueryContext(ctx, `SELECT `+orderColumns+` FROM bookings
+	found, err := database.Query(ctx, s.db, scanOrder, `SELECT `+orderColumns+` FROM bookings
 		WHERE `+unfinished+` AND instance = $1 ORDER BY id`, s.instance)
 	if err != nil {
 		return nil, fmt.Errorf("read unfinished bookings: %w", err)
 	}
-	return collect(rows, scanOrder)
+	return found, nil
 }
 
 // due is up to limit unfinished bookings, of any instance, whose next redrive
 // is due and that were redriven fewer than most times.
 func (s *store) due(ctx context.Context, now time.Time, most, limit int) ([]overdueOrder, error) {
-	rows, err := s.db.QueryContext(ctx, `SELECT `+orderColumns+` FROM bookings
+	found, err := database.Query(ctx, s.db, scanOrder, `SELECT `+orderColumns+` FROM bookings
 		WHERE `+unfinished+` AND redrive_at > 0 AND redrive_at <= $1 AND redrives < $2
 		ORDER BY redrive_at LIMIT $3`, now.UnixMicro(), most, limit)
 	if err != nil {
 		return nil, fmt.Errorf("read overdue bookings: %w", err)
 	}
-	return collect(rows, scanOrder)
+	return found, nil
 }
 
 // claim takes the next redrive of an overdue booking, and reports whether no
@@ -94,12 +94,12 @@ func (s *store) written(ctx context.Context, ids []uuid.UUID) ([]uuid.UUID, erro
 
 func (s *store) which(ctx context.Context, ids []uuid.UUID, condition string) ([]uuid.UUID, error) {
 	from, args := s.db.Table(database.Col("id", ids))
-	rows, err := s.db.QueryContext(ctx, `SELECT bookings.id FROM bookings JOIN `+from+`
+	found, err := database.Query(ctx, s.db, scanID, `SELECT bookings.id FROM bookings JOIN `+from+`
 		ON bookings.id = input.id WHERE `+condition, args...)
 	if err != nil {
 		return nil, fmt.Errorf("look up bookings: %w", err)
 	}
-	return collect(rows, func(r row) (id uuid.UUID, err error) { return id, r.Scan(&id) })
+	return found, nil
 }
 
 // recover takes up, after a start, what this instance had left unfinished: it
@@ -146,7 +146,7 @@ func every(ctx context.Context, d time.Duration, log *slog.Logger, what string, 
 
 // reconcile frees the places of bookings whose outcome another replica has
 // committed, moves those past their deadline to the overdue budget, and finds
-// out whether rows were written whose commit nobody saw end.
+// out whether database.Rows were written whose commit nobody saw end.
 func (s *Service) reconcile(ctx context.Context) error {
 	if doubtful := s.door.doubtful(); len(doubtful) > 0 {
 		written, err := s.store.written(ctx, doubtful)

@@ -100,16 +100,12 @@ func (s *store) compareAndSet(ctx context.Context, moves []move) (map[uuid.UUID]
 	from, args := s.db.Table(database.Col("id", ids), database.Col("from_status", fromStatus),
 		database.Col("from_released", fromReleased), database.Col("to_status", toStatus),
 		database.Col("to_released", toReleased), database.Col("to_reason", reasons))
-	rows, err := s.db.QueryContext(ctx, fmt.Sprintf(`
+	moved, err := database.Query(ctx, s.db, scanID, fmt.Sprintf(`
 		UPDATE bookings SET status = input.to_status, seat_released = input.to_released, updated_at = $%d,
 			reason = CASE WHEN input.to_reason = '' THEN bookings.reason ELSE input.to_reason END
 		FROM %s
 		WHERE bookings.id = input.id AND bookings.status = input.from_status AND bookings.seat_released = input.from_released
 		RETURNING bookings.id`, len(args)+1, from), append(args, time.Now().UnixMicro())...)
-	if err != nil {
-		return nil, fmt.Errorf("settle bookings: %w", err)
-	}
-	moved, err := collect(rows, func(r row) (id uuid.UUID, err error) { return id, r.Scan(&id) })
 	if err != nil {
 		return nil, fmt.Errorf("settle bookings: %w", err)
 	}
@@ -126,18 +122,16 @@ func (s *store) states(ctx context.Context, moves []move) (map[uuid.UUID]state, 
 		ids[i] = m.id
 	}
 	from, args := s.db.Table(database.Col("id", ids))
-	rows, err := s.db.QueryContext(ctx, `SELECT bookings.id, status, seat_released, reason
-		FROM bookings JOIN `+from+` ON bookings.id = input.id`, args...)
-	if err != nil {
-		return nil, fmt.Errorf("read states: %w", err)
-	}
 	type found struct {
 		id uuid.UUID
 		state
 	}
-	all, err := collect(rows, func(r row) (f found, err error) {
-		return f, r.Scan(&f.id, &f.status, &f.released, &f.reason)
-	})
+	scan := func(r database.Row) (f found, err error) {
+		err = r.Scan(&f.id, &f.status, &f.released, &f.reason)
+		return f, err
+	}
+	all, err := database.Query(ctx, s.db, scan, `SELECT bookings.id, status, seat_released, reason
+		FROM bookings JOIN `+from+` ON bookings.id = input.id`, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read states: %w", err)
 	}

@@ -117,9 +117,7 @@ func (s *store) startAll(ctx context.Context, orders []order) ([]struct{}, error
 
 const columns = `id, seat, customer, amount, status, reason, seat_released, trace_id, created_at, updated_at`
 
-type row interface{ Scan(dest ...any) error }
-
-func scanBooking(r row, more ...any) (Booking, error) {
+func scanBooking(r database.Row, more ...any) (Booking, error) {
 	var b Booking
 	var amount, created, updated int64
 	err := r.Scan(append([]any{&b.ID, &b.Seat, &b.Customer, &amount, &b.Status, &b.Reason, &b.SeatReleased,
@@ -143,27 +141,16 @@ func (s *store) get(ctx context.Context, id uuid.UUID) (Booking, error) {
 
 // list is up to limit bookings after a cursor, oldest first, of one status or of all ("").
 func (s *store) list(ctx context.Context, status Status, after uuid.UUID, limit int) ([]Booking, error) {
-	rows, err := s.db.QueryContext(ctx, `SELECT `+columns+` FROM bookings
+	found, err := database.Query(ctx, s.db, func(r database.Row) (Booking, error) { return scanBooking(r) },
+		`SELECT `+columns+` FROM bookings
 		WHERE id > $1 AND (status = $2 OR $2 = '') ORDER BY id LIMIT $3`, after, string(status), limit)
 	if err != nil {
 		return nil, fmt.Errorf("list bookings: %w", err)
 	}
-	return collect(rows, func(r row) (Booking, error) { return scanBooking(r) })
+	return found, nil
 }
 
-// collect reads all rows and closes them.
-func collect[T any](rows *sql.Rows, scan func(row) (T, error)) ([]T, error) {
-	defer rows.Close()
-	var all []T
-	for rows.Next() {
-		v, err := scan(rows)
-		if err != nil {
-			return nil, fmt.Errorf("read a row: %w", err)
-		}
-		all = append(all, v)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("read rows: %w", err)
-	}
-	return all, nil
+func scanID(r database.Row) (id uuid.UUID, err error) {
+	err = r.Scan(&id)
+	return id, err
 }
