@@ -1,0 +1,275 @@
+package virtual
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"boxoffice/internal/database"
+	"boxoffice/internal/participant"
+	"boxoffice/internal/telemetry"
+	"boxoffice/internal/verify"
+	"boxoffice/messaging"
+	"boxoffice/messaging/inproc"
+	"boxoffice/services/booking"
+	"boxoffice/services/payments"
+	"boxoffice/services/seats"
+)
+
+const hall = 4 // seats: few, so that bookings meet
+
+// runner is what the world needs of a service.
+type runner interface {
+	Handler() http.Handler
+	Run(ctx context.Context) error
+}
+
+// world is the three services, their broker and their disks.
+type world struct {
+	dir    string
+	server *inproc.Server
+	log    io.Writer
+	procs  map[string]*process
+	errs   []error // of setting up
+
+	mu       sync.Mutex
+	stopping bool // nothing comes up any more
+}
+
+// process is one service, over its incarnations.
+type process struct {
+	w    *world
+	name string
+	plan plan
+
+	mu      sync.Mutex
+	handler http.Handler // nil while it is down
+	conn    *inproc.Conn
+	kill    func()
+	running sync.WaitGroup
+}
+
+func newWorld(dir string, log io.Writer, faults map[string][]fault) *world {
+	w := &world{dir: dir, server: inproc.New(inproc.Options{}), log: log, procs: map[string]*process{}}
+	for _, name := range []string{messaging.Booking, messaging.Seats, messaging.Payments} {
+		w.procs[name] = &process{w: w, name: name, plan: plan{faults: faults[name]}}
+		w.procs[name].start()
+	}
+	return w
+}
+
+func settings() participant.Settings {
+	return participant.Settings{
+		Instance: "one", RetryDelays: []time.Duration{time.Second, 5 * time.Second}, Topology: messaging.TopologyDeclare,
+		Grace: 5 * time.Second,
+	}
+}
+
+// start brings the service up on its disk.
+func (p *process) start() {
+	p.w.mu.Lock()
+	stopping := p.w.stopping
+	p.w.mu.Unlock()
+	if stopping {
+		return
+	}
+	db, err := database.Open("sqlite:" + filepath.Join(p.w.dir, p.name+".db"))
+	if err != nil {
+		p.w.errs = append(p.w.errs, err)
+		return
+	}
+	tel, err := telemetry.New(context.Background(), telemetry.Options{
+		Service: p.name, Shared: true, LogOutput: p.w.log, LogLevel: logLevel(), Getenv: func(string) string { return "" },
+	})
+	if err != nil {
+		p.w.errs = append(p.w.errs, err)
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	conn := p.w.server.Connect(p.name)
+	broker := &faulty{Conn: conn, plan: &p.plan, crash: p.crash}
+	s := p.service(participant.Deps{DB: db, Broker: broker, Telemetry: tel})
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.handler, p.conn = s.Handler(), conn
+	p.kill = func() {
+		conn.Kill()
+		cancel()
+	}
+	p.running.Go(func() {
+		_ = s.Run(ctx) // killed in the middle of anything
+		_ = conn.Close(context.Background())
+		_ = tel.Shutdown(context.Background())
+		_ = db.Close()
+	})
+}
+
+func (p *process) service(d participant.Deps) runner {
+	switch p.name {
+	case messaging.Booking:
+		return booking.New(booking.Config{
+			Settings: settings(), Limits: booking.Limits{Active: 4, Waiting: 64, Overdue: 4},
+			SagaDeadline: 30 * time.Second, RedriveLimit: 8,
+		}, d)
+	case messaging.Seats:
+		return seats.New(seats.Config{Settings: settings(), Total: hall}, d)
+	default:
+		return payments.New(payments.Config{
+			Settings: settings(),
+			Bank:     payments.Bank{Limit: messaging.MustAmount("1000"), Delay: 200 * time.Millisecond, Concurrency: 4},
+		}, d)
+	}
+}
+
+// crash kills the service, and brings it up again three seconds later.
+func (p *process) crash() {
+	p.mu.Lock()
+	kill := p.kill
+	p.kill, p.handler, p.conn = nil, nil, nil
+	p.mu.Unlock()
+	if kill == nil {
+		return // it is down already
+	}
+	kill()
+	p.running.Go(func() {
+		time.Sleep(3 * time.Second) // virtual
+		p.start()
+	})
+}
+
+// stop ends everything.
+func (w *world) stop() {
+	w.mu.Lock()
+	w.stopping = true
+	w.mu.Unlock()
+	for _, p := range w.procs {
+		p.mu.Lock()
+		kill := p.kill
+		p.mu.Unlock()
+		if kill != nil {
+			kill()
+		}
+		p.running.Wait()
+	}
+}
+
+func (p *process) up() http.Handler {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.handler
+}
+
+// RoundTrip lets an HTTP client talk to the services without sockets: the host
+// is the service's name. A service that is down refuses.
+func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
+	h := w.procs[r.URL.Host].up()
+	if h == nil {
+		return nil, fmt.Errorf("%s is down", r.URL.Host)
+	}
+	rec := httptest.NewRecorder()
+	h.ServeHTTP(rec, r)
+	return rec.Result(), nil
+}
+
+func (w *world) client() *http.Client { return &http.Client{Transport: w} }
+
+// book posts one booking and returns its id if it was accepted.
+func (w *world) book(seat int, amount string) (uuid.UUID, bool) {
+	body := fmt.Sprintf(`{"seat":%d,"customer":"olena","amount":%s}`, seat, amount)
+	resp, err := w.client().Post("http://booking/bookings", "application/json", strings.NewReader(body))
+	if err != nil {
+		return uuid.Nil, false
+	}
+	defer func() { _ = resp.Body.Close() }()
+	var b struct {
+		ID uuid.UUID `json:"id"`
+	}
+	if resp.StatusCode != http.StatusAccepted || json.NewDecoder(resp.Body).Decode(&b) != nil {
+		return uuid.Nil, false
+	}
+	return b.ID, true
+}
+
+// quiet waits, in virtual time, until every booking is finished and no message
+// is under way, for an hour at most, and returns what is violated then.
+func (w *world) quiet(accepted []uuid.UUID) []verify.Violation {
+	var found []verify.Violation
+	for range 360 {
+		time.Sleep(10 * time.Second)
+		s, err := verify.Take(context.Background(), w.client(),
+			verify.Targets{Booking: "http://booking", Seats: "http://seats", Payments: "http://payments"})
+		if err != nil {
+			found = []verify.Violation{{Text: err.Error()}}
+			continue
+		}
+		depths := map[string]int{}
+		for _, q := range w.server.Queues() {
+			if !strings.HasSuffix(q, ".dead") {
+				ready, unacked := w.server.Depth(q)
+				depths[q] = ready + unacked
+			}
+		}
+		if found = append(verify.Check(s, accepted...), verify.CheckQueues(depths)...); len(found) == 0 {
+			return nil
+		}
+	}
+	return found
+}
+
+// parked is how many messages were parked: no fault here deserves it.
+func (w *world) parked() (n int) {
+	for _, q := range w.server.Queues() {
+		if strings.HasSuffix(q, ".dead") {
+			ready, unacked := w.server.Depth(q)
+			n += ready + unacked
+		}
+	}
+	return n
+}
+
+func logLevel() slog.Level {
+	if os.Getenv("VIRTUAL_LOG") != "" {
+		return slog.LevelInfo
+	}
+	return slog.LevelError + 1
+}
+
+// drop cuts the service's connection.
+func (p *process) drop() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.conn != nil {
+		p.conn.Drop()
+	}
+}
+
+// repeat publishes a late duplicate of a booking's BookingCreated, as a broker
+// that delivers twice would.
+func (w *world) repeat(id uuid.UUID) {
+	s, err := verify.Take(context.Background(), w.client(),
+		verify.Targets{Booking: "http://booking", Seats: "http://seats", Payments: "http://payments"})
+	if err != nil {
+		return // a service is down
+	}
+	conn := w.server.Connect("a late duplicate")
+	defer func() { _ = conn.Close(context.Background()) }()
+	p := messaging.NewPublisher(conn, messaging.Booking, messaging.Instruments{})
+	for _, b := range s.Bookings {
+		if b.ID == id {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+			_ = p.Publish(ctx, messaging.BookingCreated{BookingID: id, Seat: b.Seat, Customer: "olena", Amount: b.Amount})
+			cancel()
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package verify
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+
+	"github.com/google/uuid"
+
+	"boxoffice/messaging"
+)
+
+// Targets are where the three services answer, without a slash at the end.
+type Targets struct{ Booking, Seats, Payments string }
+
+// Booking is a booking as the booking service shows it.
+type Booking struct {
+	ID           uuid.UUID        `json:"id"`
+	Seat         int              `json:"seat"`
+	Amount       messaging.Amount `json:"amount"`
+	Status       string           `json:"status"`
+	SeatReleased bool             `json:"seatReleased"`
+	TraceID      string           `json:"traceId"`
+}
+
+func (b Booking) finished() bool {
+	return b.Status != "Pending" && (b.Status != "Cancelled" || b.SeatReleased)
+}
+
+// Held is a seat and the booking that holds it.
+type Held struct {
+	Seat      int       `json:"seat"`
+	BookingID uuid.UUID `json:"bookingId"`
+}
+
+// Reservation is a row of the seats service.
+type Reservation struct {
+	BookingID uuid.UUID `json:"bookingId"`
+	Seat      int       `json:"seat"`
+	Status    string    `json:"status"`
+}
+
+// Payment is a row of the payments service, and how often the bank charged for it.
+type Payment struct {
+	BookingID uuid.UUID        `json:"bookingId"`
+	Amount    messaging.Amount `json:"amount"`
+	Status    string           `json:"status"`
+	Charges   int              `json:"charges"`
+}
+
+// Snapshot is what the services say. It is of one moment only if they are quiet.
+type Snapshot struct {
+	Bookings     []Booking
+	Held         []Held
+	Total, Free  int
+	Reservations []Reservation
+	Payments     []Payment
+}
+
+type page struct {
+	Bookings     []Booking     `json:"bookings"`
+	Held         []Held        `json:"held"`
+	Total        int           `json:"total"`
+	Free         int           `json:"free"`
+	Reservations []Reservation `json:"reservations"`
+	Payments     []Payment     `json:"payments"`
+	Next         string        `json:"next"`
+}
+
+// Take reads everything from the services, page by page.
+func Take(ctx context.Context, client *http.Client, t Targets) (Snapshot, error) {
+	var s Snapshot
+	for _, list := range []string{t.Booking + "/bookings", t.Seats + "/seats", t.Seats + "/reservations", t.Payments + "/payments"} {
+		for next := ""; ; {
+			p, err := get(ctx, client, list+"?limit=1000&after="+url.QueryEscape(next))
+			if err != nil {
+				return s, err
+			}
+			s.Bookings = append(s.Bookings, p.Bookings...)
+			s.Held = append(s.Held, p.Held...)
+			s.Reservations = append(s.Reservations, p.Reservations...)
+			s.Payments = append(s.Payments, p.Payments...)
+			if p.Total > 0 {
+				s.Total, s.Free = p.Total, p.Free
+			}
+			if next = p.Next; next == "" {
+				break
+			}
+		}
+	}
+	return s, nil
+}
+
+func get(ctx context.Context, client *http.Client, address string) (page, error) {
+	var p page
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return p, fmt.Errorf("read %s: %w", address, err)
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return p, fmt.Errorf("read: %w", err) // names the address
+	}
+	defer func() { _ = resp.Body.Close() }() // read to its end below
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return p, fmt.Errorf("read %s: %w", address, err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		return p, fmt.Errorf("read %s: %s: %.200s", address, resp.Status, body)
+	}
+	if err := json.Unmarshal(body, &p); err != nil {
+		return p, fmt.Errorf("read %s: %w", address, err)
+	}
+	return p, nil
+}

@@ -1,0 +1,88 @@
+package verify
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"boxoffice/messaging"
+)
+
+// good is a hall with one booking of each outcome.
+func good() (Snapshot, uuid.UUID, uuid.UUID, uuid.UUID) {
+	confirmed, rejected, cancelled := uuid.New(), uuid.New(), uuid.New()
+	price, dear := messaging.MustAmount("450.5"), messaging.MustAmount("1500")
+	return Snapshot{
+		Bookings: []Booking{
+			{ID: confirmed, Seat: 5, Amount: price, Status: "Confirmed", TraceID: "a"},
+			{ID: rejected, Seat: 5, Amount: price, Status: "Rejected", TraceID: "b"},
+			{ID: cancelled, Seat: 7, Amount: dear, Status: "Cancelled", SeatReleased: true, TraceID: "c"},
+		},
+		Held: []Held{{5, confirmed}}, Total: 10, Free: 9,
+		Reservations: []Reservation{{confirmed, 5, "reserved"}, {rejected, 5, "rejected"}, {cancelled, 7, "released"}},
+		Payments: []Payment{
+			{confirmed, price, "succeeded", 1},
+			{cancelled, dear, "failed", 0},
+		},
+	}, confirmed, rejected, cancelled
+}
+
+func TestAGoodHallHasNoViolation(t *testing.T) {
+	s, a, b, c := good()
+	if found := Check(s, a, b, c); len(found) != 0 {
+		t.Errorf("%v", found)
+	}
+	if found := CheckQueues(map[string]int{"seats.BookingCreated": 0}); len(found) != 0 {
+		t.Errorf("%v", found)
+	}
+}
+
+// Each kind of violation is planted once, and caught.
+func TestEachViolationIsCaught(t *testing.T) {
+	for name, c := range map[string]struct {
+		invariant int
+		plant     func(s *Snapshot, confirmed, rejected, cancelled uuid.UUID)
+	}{
+		"pending":      {1, func(s *Snapshot, _, r, _ uuid.UUID) { s.Bookings[1].Status = "Pending" }},
+		"not released": {1, func(s *Snapshot, _, _, _ uuid.UUID) { s.Bookings[2].SeatReleased = false }},
+		"a refusal's reservation": {1, func(s *Snapshot, _, _, _ uuid.UUID) {
+			s.Reservations = append(s.Reservations, Reservation{uuid.New(), 3, "rejected"})
+		}},
+		"a refusal's payment": {1, func(s *Snapshot, _, _, _ uuid.UUID) {
+			s.Payments = append(s.Payments, Payment{uuid.New(), messaging.MustAmount("1"), "failed", 0})
+		}},
+		"a lost booking": {1, func(s *Snapshot, _, _, _ uuid.UUID) { s.Bookings = s.Bookings[:2] }},
+		"two holders": {2, func(s *Snapshot, _, _, _ uuid.UUID) {
+			other := Booking{ID: uuid.New(), Seat: 5, Amount: messaging.MustAmount("1"), Status: "Confirmed"}
+			s.Bookings = append(s.Bookings, other)
+			s.Held = append(s.Held, Held{5, other.ID})
+			s.Payments = append(s.Payments, Payment{other.ID, other.Amount, "succeeded", 1})
+			s.Free--
+		}},
+		"a Rejected holder":   {2, func(s *Snapshot, _, r, _ uuid.UUID) { s.Held = append(s.Held, Held{6, r}); s.Free-- }},
+		"an unknown holder":   {2, func(s *Snapshot, _, _, _ uuid.UUID) { s.Held = append(s.Held, Held{6, uuid.New()}); s.Free-- }},
+		"another seat":        {2, func(s *Snapshot, _, _, _ uuid.UUID) { s.Held[0].Seat = 6 }},
+		"no seat":             {2, func(s *Snapshot, _, _, _ uuid.UUID) { s.Held, s.Free = nil, 10 }},
+		"no payment":          {3, func(s *Snapshot, _, _, _ uuid.UUID) { s.Payments = s.Payments[1:] }},
+		"another amount":      {3, func(s *Snapshot, _, _, _ uuid.UUID) { s.Payments[0].Amount = messaging.MustAmount("1") }},
+		"charged twice":       {3, func(s *Snapshot, _, _, _ uuid.UUID) { s.Payments[0].Charges = 2 }},
+		"not charged":         {3, func(s *Snapshot, _, _, _ uuid.UUID) { s.Payments[0].Charges = 0 }},
+		"a failed payment":    {3, func(s *Snapshot, _, _, _ uuid.UUID) { s.Payments[0].Status = "failed" }},
+		"cancelled, charged":  {3, func(s *Snapshot, _, _, _ uuid.UUID) { s.Payments[1].Charges = 1 }},
+		"cancelled, holds":    {4, func(s *Snapshot, _, _, c uuid.UUID) { s.Held = append(s.Held, Held{7, c}); s.Free-- }},
+		"a seat that is gone": {4, func(s *Snapshot, _, _, _ uuid.UUID) { s.Free-- }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, a, b, d := good()
+			c.plant(&s, a, b, d)
+			found := Check(s, a, b, d)
+			if !slices.ContainsFunc(found, func(v Violation) bool { return v.Invariant == c.invariant }) {
+				t.Errorf("not caught: %v", found)
+			}
+		})
+	}
+	if found := CheckQueues(map[string]int{"seats.BookingCreated": 2}); len(found) != 1 || found[0].Invariant != 5 {
+		t.Errorf("a message that is left: %v", found)
+	}
+}
