@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"modernc.org/sqlite"
+	sqlitecode "modernc.org/sqlite/lib"
 )
 
 // NotCommitted reports whether err says for certain that an autocommitted
@@ -19,8 +20,9 @@ func NotCommitted(err error) bool {
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 		return true
 	}
-	if _, ok := errors.AsType[*sqlite.Error](err); ok {
-		return true
+	if lite, ok := errors.AsType[*sqlite.Error](err); ok {
+		// A commit that could not be synced may be in the file all the same.
+		return lite.Code()&0xff != sqlitecode.SQLITE_IOERR
 	}
 	return pgconn.SafeToRetry(err) || errors.Is(err, ErrGroupClosed)
 }

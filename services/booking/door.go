@@ -31,19 +31,23 @@ type door struct {
 	maxActive int
 	finished  rate
 	counts    counts
+
+	lastFinish time.Time
+	promised   time.Time // until when room was promised to those that were refused
 }
 
 // slot is the place that one booking takes.
 type slot struct {
 	order
 	committed bool // its row is written
-	doubtful  bool // nobody knows whether its row is written
+	doubtful  bool // its client was told no, but its row may be written
 }
 
 // order is a booking and the trace context that its first event carries.
 type order struct {
 	Booking
 	carrier carrier
+	key     string    // its Idempotency-Key, or ""
 	started time.Time // zero: it waits
 }
 
@@ -73,12 +77,10 @@ func (d *door) reserve(o order) (order, refusal) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.draining {
-		d.counts.unavailable++
 		return o, draining
 	}
 	startsNow := len(d.waiting) == 0 && len(d.active) < d.limits.Active
 	if !startsNow && len(d.waiting) >= d.limits.Waiting {
-		d.counts.throttled++
 		return o, full
 	}
 	now := d.now()
@@ -118,13 +120,13 @@ func (d *door) commit(id uuid.UUID) []order {
 func (d *door) giveBack(id uuid.UUID) []order {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.counts.unavailable++
 	delete(d.active, id)
 	d.waiting = slices.DeleteFunc(d.waiting, func(s *slot) bool { return s.ID == id })
 	return d.promote()
 }
 
-// doubt says that nobody knows whether the row of id is written.
+// doubt keeps the place of a booking whose client was told that nothing was
+// booked, but whose row may be written, until that is mended.
 func (d *door) doubt(id uuid.UUID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -146,21 +148,21 @@ func (d *door) find(id uuid.UUID) *slot {
 }
 
 // doubtful is the bookings of which nobody knows whether their rows are written.
-func (d *door) doubtful() []uuid.UUID {
+func (d *door) doubtful() []order {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	var ids []uuid.UUID
-	for id, s := range d.active {
-		if s.doubtful && !s.committed {
-			ids = append(ids, id)
+	var orders []order
+	for _, s := range d.active {
+		if s.doubtful {
+			orders = append(orders, s.order)
 		}
 	}
 	for _, s := range d.waiting {
-		if s.doubtful && !s.committed {
-			ids = append(ids, s.ID)
+		if s.doubtful {
+			orders = append(orders, s.order)
 		}
 	}
-	return ids
+	return orders
 }
 
 // finish frees the places of bookings whose outcome is in, and returns what is
@@ -175,6 +177,7 @@ func (d *door) finish(ids ...uuid.UUID) []order {
 			delete(d.active, id)
 			delete(d.overdue, id)
 			d.finished.add(d.now())
+			d.lastFinish = d.now()
 		}
 	}
 	return d.promote()
@@ -217,34 +220,6 @@ func (d *door) promote() []order {
 	return start
 }
 
-// restore fills the budgets with the unfinished bookings that this instance
-// had admitted before it was restarted, oldest first, and returns what is to
-// be started: what the active budget takes. What was admitted once keeps its
-// place, even if the limits are smaller now.
-func (d *door) restore(orders []order, deadline time.Duration) []order {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	var start []order
-	for _, o := range orders {
-		s := &slot{order: o, committed: true}
-		switch {
-		case !o.started.IsZero() && d.now().Sub(o.started) > deadline && len(d.overdue) < d.limits.Overdue:
-			d.overdue[o.ID] = s
-			start = append(start, o)
-		case len(d.active) < d.limits.Active && len(d.waiting) == 0:
-			if s.started.IsZero() {
-				s.started = d.now()
-			}
-			d.activate(s)
-			start = append(start, s.order)
-		default:
-			s.started = time.Time{}
-			d.waiting = append(d.waiting, s)
-		}
-	}
-	return start
-}
-
 // held is every booking that has started here and whose outcome is not known.
 func (d *door) held() []uuid.UUID {
 	d.mu.Lock()
@@ -259,6 +234,16 @@ func (d *door) held() []uuid.UUID {
 		ids = append(ids, id)
 	}
 	return ids
+}
+
+// room is how many more bookings may wait.
+func (d *door) room() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.draining {
+		return 0
+	}
+	return max(0, d.limits.Waiting-len(d.waiting))
 }
 
 // drain closes or opens the door.

@@ -40,6 +40,8 @@ func (s *Service) settle(ctx context.Context, o outcome) error {
 			"booking", o.id, "status", done.was.status, "contradiction", o.status)
 	case done.verdict == changes && done.was.status == Pending:
 		s.counts.settled(o.status)
+		s.metrics.saga(ctx, o.status, done.changedAt.Sub(done.createdAt))
+		s.waiters.wake(o.id, &done)
 		s.log.InfoContext(ctx, string(o.status), "booking", o.id)
 	}
 	s.starter.add(s.door.finish(o.id)...)

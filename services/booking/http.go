@@ -69,65 +69,103 @@ func readAmount(raw json.RawMessage) (messaging.Amount, error) {
 	return a, nil
 }
 
-// postBooking reserves a place in the door, commits the row, and answers 202.
-// The saga starts from the row.
+// postBooking books, waits for the outcome if the client prefers that, and
+// answers 202.
 func (s *Service) postBooking(c echo.Context) error {
 	wish, err := readWish(c)
 	if err != nil {
 		return err
 	}
+	key, err := idempotencyKey(c)
+	if err != nil {
+		return err
+	}
+	wait, err := preferredWait(c)
+	if err != nil {
+		return err
+	}
 	ctx := c.Request().Context()
-	wish.TraceID = trace.SpanContextFromContext(ctx).TraceID().String()
-	o := order{Booking: wish, carrier: make(carrier)}
+	var woken chan *settled
+	watch := func(id uuid.UUID) {
+		if wait > 0 {
+			woken = s.waiters.add(id)
+		}
+	}
+	b, replayed, err := s.book(ctx, wish, key, watch)
+	if err != nil {
+		return err
+	}
+	if woken != nil {
+		defer s.waiters.remove(b.ID, woken)
+		if b.Status == Pending {
+			if b, err = s.awaitOutcome(ctx, b, woken, wait); err != nil {
+				return storeDown(err)
+			}
+		}
+	}
+	if replayed {
+		c.Response().Header().Set(headerReplayed, "true")
+	}
+	s.metrics.answer(http.StatusAccepted)
+	c.Response().Header().Set(echo.HeaderLocation, "/bookings/"+b.ID.String())
+	return c.JSON(http.StatusAccepted, toJSON(b))
+}
+
+// book is the booking that was made with the key before, or a new one: it
+// reserves a place in the door and commits the row, from which the saga starts.
+// It calls watch with the booking's id before an outcome can be in.
+func (s *Service) book(ctx context.Context, wish Booking, key string, watch func(uuid.UUID)) (b Booking, replayed bool, err error) {
+	if key != "" {
+		leave, err := s.keys.enter(ctx, key)
+		if err != nil {
+			return b, false, storeDown(err) // the client has gone
+		}
+		defer leave()
+		if b, ok, err := s.replay(ctx, key, wish, watch); ok || err != nil {
+			return b, ok, err
+		}
+	}
+	o := order{Booking: wish, key: key, carrier: make(carrier)}
+	o.TraceID = trace.SpanContextFromContext(ctx).TraceID().String()
 	s.tel.Propagator.Inject(ctx, propagation.MapCarrier(o.carrier))
+	if ctx.Err() != nil {
+		return b, false, storeDown(ctx.Err()) // the client has gone: nothing is taken
+	}
 	o, no := s.door.reserve(o)
 	if no != admitted {
-		return s.refuse(no)
+		return b, false, s.refuse(no)
 	}
+	watch(o.ID)
 	// The commit does not hang on the client's connection.
-	if err := s.store.insert(context.WithoutCancel(ctx), o); err != nil {
-		return s.notWritten(o, err)
+	written, err := s.store.insert(context.WithoutCancel(ctx), o)
+	if err != nil {
+		return o.Booking, false, s.notWritten(ctx, o, err)
+	}
+	if !written { // another replica was faster with the same key
+		s.starter.add(s.door.giveBack(o.ID)...)
+		b, ok, err := s.replay(ctx, key, wish, watch)
+		if err == nil && !ok {
+			err = storeDown(errors.New("the row with the same Idempotency-Key is gone"))
+		}
+		return b, ok, err
 	}
 	s.starter.add(s.door.commit(o.ID)...)
-	c.Response().Header().Set(echo.HeaderLocation, "/bookings/"+o.ID.String())
-	return c.JSON(http.StatusAccepted, toJSON(o.Booking))
+	return o.Booking, false, nil
 }
 
 // notWritten gives the place back, unless the row may have been written all
-// the same: then the place stays taken until reconcile has looked.
-func (s *Service) notWritten(o order, err error) error {
-	if database.NotCommitted(err) {
+// the same: then the place stays taken until that is undone.
+func (s *Service) notWritten(ctx context.Context, o order, cause error) error {
+	if database.NotCommitted(cause) {
 		s.starter.add(s.door.giveBack(o.ID)...)
 	} else {
+		s.log.WarnContext(ctx, "nobody knows whether a booking was stored; it will be undone", "booking", o.ID, "error", cause)
 		s.door.doubt(o.ID)
 	}
-	return httpserver.Unavailable("The booking could not be stored; nothing was booked. Try again.", time.Second, err)
-}
-
-// refuse says why the door takes no booking.
-func (s *Service) refuse(r refusal) error {
-	if r == draining {
-		return httpserver.Unavailable("The service takes no bookings at the moment.", 5*time.Second, nil)
-	}
-	return &httpserver.Problem{
-		Status: http.StatusTooManyRequests, RetryAfter: s.door.retryAfter(),
-		Detail: "As many bookings as may run or wait at a time do. Try again later.",
-	}
-}
-
-func (s *Service) getBooking(c echo.Context) error {
-	id, err := uuid.Parse(c.Param("id"))
-	if err != nil {
-		return httpserver.NotFound("There is no such booking: its id is a UUID.")
-	}
-	b, err := s.store.get(c.Request().Context(), id)
-	if errors.Is(err, errNotFound) {
-		return httpserver.NotFound("There is no booking " + id.String() + ".")
-	}
-	if err != nil {
-		return httpserver.Unavailable("The store does not answer.", time.Second, err)
-	}
-	return c.JSON(http.StatusOK, toJSON(b))
+	s.door.refused(http.StatusServiceUnavailable)
+	s.metrics.answer(http.StatusServiceUnavailable)
+	p := storeDown(cause)
+	return p
 }
 
 type pageJSON struct {
@@ -154,7 +192,7 @@ func (s *Service) listBookings(c echo.Context) error {
 	}
 	found, err := s.store.list(c.Request().Context(), status, after, limit+1)
 	if err != nil {
-		return httpserver.Unavailable("The store does not answer.", time.Second, err)
+		return storeDown(err)
 	}
 	page := pageJSON{Bookings: make([]bookingJSON, 0, min(len(found), limit))}
 	if len(found) > limit {
@@ -179,7 +217,7 @@ func (s *Service) getStats(c echo.Context) error {
 	var err error
 	stats.Stalled, err = s.store.stalled(c.Request().Context(), time.Now(), s.cfg.RedriveLimit)
 	if err != nil {
-		return httpserver.Unavailable("The store does not answer.", time.Second, err)
+		return storeDown(err)
 	}
 	return c.JSON(http.StatusOK, stats)
 }

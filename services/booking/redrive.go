@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -84,7 +83,7 @@ func (s *store) stalled(ctx context.Context, now time.Time, most int) (n int, er
 
 // decided is which of the bookings are no longer Pending.
 func (s *store) decided(ctx context.Context, ids []uuid.UUID) ([]uuid.UUID, error) {
-	return s.which(ctx, ids, `status <> 'Pending'`)
+	return s.which(ctx, ids, `bookings.status <> 'Pending'`)
 }
 
 // written is which of the bookings have a row.
@@ -100,32 +99,6 @@ func (s *store) which(ctx context.Context, ids []uuid.UUID, condition string) ([
 		return nil, fmt.Errorf("look up bookings: %w", err)
 	}
 	return found, nil
-}
-
-// recover takes up, after a start, what this instance had left unfinished: it
-// fills the door and publishes the first event of every booking that has a
-// place to run, and of those whose seat was not yet released. Then it opens
-// the door: nothing was admitted before.
-func (s *Service) recover(ctx context.Context) error {
-	all, err := s.store.mine(ctx)
-	if err != nil {
-		return err
-	}
-	var pending, releasing []order
-	for _, o := range all {
-		if o.Status == Pending {
-			pending = append(pending, o.order)
-		} else {
-			releasing = append(releasing, o.order)
-		}
-	}
-	if len(all) > 0 {
-		s.log.InfoContext(ctx, "taking up unfinished bookings", "pending", len(pending), "seat not released", len(releasing))
-	}
-	s.starter.add(s.door.restore(pending, s.cfg.SagaDeadline)...)
-	s.starter.add(releasing...)
-	s.door.drain(false)
-	return nil
 }
 
 // every does something at each interval, until ctx ends.
@@ -149,16 +122,11 @@ func every(ctx context.Context, d time.Duration, log *slog.Logger, what string, 
 // out whether database.Rows were written whose commit nobody saw end.
 func (s *Service) reconcile(ctx context.Context) error {
 	if doubtful := s.door.doubtful(); len(doubtful) > 0 {
-		written, err := s.store.written(ctx, doubtful)
-		if err != nil {
+		if err := s.store.remove(ctx, doubtful); err != nil {
 			return err
 		}
-		for _, id := range doubtful {
-			if slices.Contains(written, id) {
-				s.starter.add(s.door.commit(id)...)
-			} else {
-				s.starter.add(s.door.giveBack(id)...)
-			}
+		for _, o := range doubtful {
+			s.starter.add(s.door.giveBack(o.ID)...)
 		}
 	}
 	if held := s.door.held(); len(held) > 0 {

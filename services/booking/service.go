@@ -32,6 +32,8 @@ type Config struct {
 	Limits       Limits
 	SagaDeadline time.Duration // from the start of a saga to its first redrive
 	RedriveLimit int           // how often a booking is redriven before it counts as stalled
+	StallAfter   time.Duration // a full door at which nothing has finished for so long is stopped, not busy
+	Lab          bool          // serve /lab
 }
 
 // Service is the booking service.
@@ -44,7 +46,10 @@ type Service struct {
 	store   *store
 	door    *door
 	starter *starter
+	waiters *waiters
+	keys    *inProgress
 	counts  outcomes
+	metrics *metrics
 	handler http.Handler
 }
 
@@ -60,18 +65,34 @@ func New(cfg Config, deps participant.Deps) *Service {
 		store:       newStore(deps.DB, cfg.Instance, cfg.SagaDeadline),
 		door:        newDoor(cfg.Limits),
 		starter:     newStarter(),
+		waiters:     newWaiters(),
+		keys:        newInProgress(),
 	}
+	s.metrics = s.newMetrics()
 	e := httpserver.New(httpserver.Options{Telemetry: deps.Telemetry, Checks: s.Checks()})
 	e.POST("/bookings", s.postBooking)
 	e.GET("/bookings", s.listBookings)
 	e.GET("/bookings/:id", s.getBooking)
 	e.GET("/stats", s.getStats)
+	if cfg.Lab {
+		e.POST("/lab/drain", s.postDrain)
+		e.POST("/lab/resume", s.postResume)
+		e.POST("/lab/reset", s.postReset)
+	}
 	s.handler = e
 	return s
 }
 
 // Handler serves the HTTP of the service.
 func (s *Service) Handler() http.Handler { return s.handler }
+
+// Drain closes the door: POST /bookings answers 503 from now on, clients that
+// wait for an outcome are answered, and the sagas go on. Call it before the
+// HTTP server is shut down.
+func (s *Service) Drain() {
+	s.door.drain(true)
+	s.waiters.release()
+}
 
 // Run works until ctx ends, and returns when nothing of it runs any more:
 //
@@ -94,6 +115,8 @@ func (s *Service) Run(ctx context.Context) error {
 	background.Go(func() { s.starter.run(ctx, s.begin) })
 	background.Go(func() { every(ctx, time.Second, s.log, "looking after the door", s.reconcile) })
 	background.Go(func() { every(ctx, time.Second, s.log, "looking after overdue bookings", s.redriveOverdue) })
+	background.Go(func() { every(ctx, heartbeat, s.log, "looking after other replicas", s.lookAfterOthers) })
+	background.Go(func() { every(ctx, waitersLook, s.log, "looking after waiting clients", s.wakeOthers) })
 	return s.Consume(ctx,
 		messaging.On(s.paymentSucceeded),
 		messaging.On(s.paymentFailed),

@@ -15,6 +15,9 @@ type settled struct {
 	verdict verdict
 	known   bool  // the booking exists
 	was     state // before; of an unknown booking nothing
+	// Of a booking that changed: its new state, when, and when it was accepted.
+	now                  state
+	changedAt, createdAt time.Time
 }
 
 // settle applies an outcome to its booking, as state.next says.
@@ -34,14 +37,15 @@ func (s *store) settleAll(ctx context.Context, outcomes []outcome) ([]settled, e
 		moves[i] = move{index: i, id: o.id, from: from, to: to}
 	}
 	for len(moves) > 0 {
-		moved, err := s.compareAndSet(ctx, moves)
+		now := time.Now()
+		moved, err := s.compareAndSet(ctx, moves, now)
 		if err != nil {
 			return nil, err
 		}
 		var left []move
 		for _, m := range moves {
-			if moved[m.id] {
-				results[m.index] = settled{verdict: changes, known: true, was: m.from}
+			if createdAt, ok := moved[m.id]; ok {
+				results[m.index] = settled{changes, true, m.from, m.to, now, createdAt}
 			} else {
 				left = append(left, m)
 			}
@@ -87,9 +91,9 @@ func (s *store) again(ctx context.Context, outcomes []outcome, left []move, resu
 }
 
 // compareAndSet moves those bookings that are in the state that their move
-// starts from, in one statement, and returns their ids. An empty reason keeps
-// the row's.
-func (s *store) compareAndSet(ctx context.Context, moves []move) (map[uuid.UUID]bool, error) {
+// starts from, in one statement, and returns when they were accepted. An empty
+// reason keeps the row's.
+func (s *store) compareAndSet(ctx context.Context, moves []move, now time.Time) (map[uuid.UUID]time.Time, error) {
 	n := len(moves)
 	ids, fromStatus, fromReleased := make([]uuid.UUID, n), make([]string, n), make([]bool, n)
 	toStatus, toReleased, reasons := make([]string, n), make([]bool, n), make([]string, n)
@@ -100,20 +104,28 @@ func (s *store) compareAndSet(ctx context.Context, moves []move) (map[uuid.UUID]
 	from, args := s.db.Table(database.Col("id", ids), database.Col("from_status", fromStatus),
 		database.Col("from_released", fromReleased), database.Col("to_status", toStatus),
 		database.Col("to_released", toReleased), database.Col("to_reason", reasons))
-	moved, err := database.Query(ctx, s.db, scanID, fmt.Sprintf(`
+	type acceptance struct {
+		id uuid.UUID
+		at int64
+	}
+	scan := func(r database.Row) (a acceptance, err error) {
+		err = r.Scan(&a.id, &a.at)
+		return a, err
+	}
+	moved, err := database.Query(ctx, s.db, scan, fmt.Sprintf(`
 		UPDATE bookings SET status = input.to_status, seat_released = input.to_released, updated_at = $%d,
 			reason = CASE WHEN input.to_reason = '' THEN bookings.reason ELSE input.to_reason END
 		FROM %s
 		WHERE bookings.id = input.id AND bookings.status = input.from_status AND bookings.seat_released = input.from_released
-		RETURNING bookings.id`, len(args)+1, from), append(args, time.Now().UnixMicro())...)
+		RETURNING bookings.id, bookings.created_at`, len(args)+1, from), append(args, now.UnixMicro())...)
 	if err != nil {
 		return nil, fmt.Errorf("settle bookings: %w", err)
 	}
-	set := make(map[uuid.UUID]bool, len(moved))
-	for _, id := range moved {
-		set[id] = true
+	accepted := make(map[uuid.UUID]time.Time, len(moved))
+	for _, a := range moved {
+		accepted[a.id] = time.UnixMicro(a.at)
 	}
-	return set, nil
+	return accepted, nil
 }
 
 func (s *store) states(ctx context.Context, moves []move) (map[uuid.UUID]state, error) {

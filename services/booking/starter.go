@@ -66,8 +66,13 @@ func (s *Service) begin(ctx context.Context, o order) {
 	ctx = s.tel.Propagator.Extract(ctx, propagation.MapCarrier(o.carrier))
 	err := retry.Forever(ctx, s.log, "starting the saga of "+o.ID.String(), func(ctx context.Context) error {
 		if !o.started.Equal(o.CreatedAt) { // it waited: its row does not know yet
-			if err := s.store.start(ctx, o); err != nil {
+			mine, err := s.store.start(ctx, o)
+			if err != nil {
 				return err
+			}
+			if !mine {
+				s.starter.add(s.door.finish(o.ID)...)
+				return nil
 			}
 		}
 		return s.publish(ctx, o)

@@ -1,6 +1,7 @@
 package booking
 
 import (
+	"net/http"
 	"sync/atomic"
 	"time"
 )
@@ -57,14 +58,59 @@ func (d *door) stats() Stats {
 	}
 }
 
-// retryAfter estimates when there will be room again: the time in which one
-// booking finishes at the present rate, at least a second.
+// refused counts a refusal.
+func (d *door) refused(status int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if status == http.StatusTooManyRequests {
+		d.counts.throttled++
+	} else {
+		d.counts.unavailable++
+	}
+}
+
+// idleFor is how long nothing has finished, counted from the later of the last
+// finish and the start of the oldest active booking.
+func (d *door) idleFor() time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var oldest time.Time
+	for _, s := range d.active {
+		if oldest.IsZero() || s.started.Before(oldest) {
+			oldest = s.started
+		}
+	}
+	since := d.lastFinish
+	if oldest.After(since) {
+		since = oldest
+	}
+	if since.IsZero() {
+		return 0
+	}
+	return d.now().Sub(since)
+}
+
+// retryAfter estimates when there will be room for the next client that is
+// refused: each is promised the next place that becomes free at the measured
+// rate, so that all of them do not come back at once. It is at least a second,
+// and at most the time in which everything that is here now has finished.
 func (d *door) retryAfter() time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	perSecond := d.finished.value(d.now())
+	now := d.now()
+	perSecond := d.finished.value(now)
 	if perSecond < 0.1 {
 		return 10 * time.Second
 	}
-	return max(time.Second, time.Duration(float64(time.Second)/perSecond))
+	each := time.Duration(float64(time.Second) / perSecond)
+	if d.promised.Before(now) {
+		d.promised = now
+	}
+	d.promised = d.promised.Add(each)
+	here := len(d.active) + len(d.waiting) + len(d.overdue)
+	most := min(time.Minute, time.Duration(here)*each)
+	if d.promised.Sub(now) > most {
+		d.promised = now.Add(most)
+	}
+	return max(time.Second, d.promised.Sub(now))
 }

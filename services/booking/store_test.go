@@ -69,8 +69,8 @@ func newOrder(seat int) order {
 
 func insert(t *testing.T, s *store, o order) order {
 	t.Helper()
-	if err := s.insert(t.Context(), o); err != nil {
-		t.Fatal(err)
+	if ok, err := s.insert(t.Context(), o); err != nil || !ok {
+		t.Fatalf("insert: %v, %v", ok, err)
 	}
 	return o
 }
@@ -255,8 +255,11 @@ func TestStoreRedrives(t *testing.T) {
 			t.Errorf("stalled: %d, %v", n, err)
 		}
 		waits.started = later
-		if err := a.start(t.Context(), waits); err != nil {
-			t.Fatal(err)
+		if mine, err := b.start(t.Context(), waits); err != nil || mine {
+			t.Fatalf("started at another replica: %v, %v", mine, err)
+		}
+		if mine, err := a.start(t.Context(), waits); err != nil || !mine {
+			t.Fatalf("not started: %v, %v", mine, err)
 		}
 		if due, err := a.due(t.Context(), later.Add(61*time.Second), 1, 10); err != nil || len(due) != 1 || due[0].ID != waits.ID {
 			t.Errorf("due after the wait: %+v, %v", due, err)
@@ -271,7 +274,7 @@ func TestStoreOutage(t *testing.T) {
 	o := insert(t, s, newOrder(1))
 	pg.Kill(t)
 	for _, err := range []error{
-		s.insert(t.Context(), newOrder(2)),
+		func() error { _, err := s.insert(t.Context(), newOrder(2)); return err }(),
 		func() error { _, err := s.settle(t.Context(), outcome{id: o.ID, status: Confirmed}); return err }(),
 	} {
 		if err == nil || database.BlamesRow(err) {
@@ -289,4 +292,74 @@ func TestStoreOutage(t *testing.T) {
 			t.Fatal(fmt.Errorf("still down: %w", err))
 		}
 	}
+}
+
+func TestStoreKeepsKeys(t *testing.T) {
+	onEachDatabase(t, func(t *testing.T, open func(string) *store) {
+		a, b := open("a"), open("b")
+		first := newOrder(1)
+		first.key = "k1"
+		insert(t, a, first)
+		insert(t, a, first) // an insert whose answer was lost is repeated
+		second := newOrder(2)
+		second.key = "k1"
+		if ok, err := b.insert(t.Context(), second); err != nil || ok {
+			t.Errorf("a second booking with the key: %v, %v", ok, err)
+		}
+		insert(t, b, newOrder(3)) // without a key nothing collides
+		insert(t, b, newOrder(3))
+		got, err := b.byKey(t.Context(), "k1")
+		if err != nil || got == nil || got.ID != first.ID || got.Customer != first.Customer {
+			t.Errorf("by key: %+v, %v", got, err)
+		}
+		if got, err := b.byKey(t.Context(), "k2"); err != nil || got != nil {
+			t.Errorf("by an unknown key: %+v, %v", got, err)
+		}
+	})
+}
+
+func TestStoreUndoesWhatMayBeWritten(t *testing.T) {
+	onEachDatabase(t, func(t *testing.T, open func(string) *store) {
+		s := open("a")
+		written, notWritten, kept := insert(t, s, newOrder(1)), newOrder(2), insert(t, s, newOrder(3))
+		if err := s.remove(t.Context(), []order{written, notWritten}); err != nil {
+			t.Fatal(err)
+		}
+		page, err := s.list(t.Context(), "", uuid.UUID{}, 10)
+		if err != nil || len(page) != 1 || page[0].ID != kept.ID {
+			t.Errorf("left: %+v, %v", page, err)
+		}
+	})
+}
+
+func TestStoreTakesOver(t *testing.T) {
+	onEachDatabase(t, func(t *testing.T, open func(string) *store) {
+		gone, alive, b := open("gone"), open("alive"), open("b")
+		now := time.Now()
+		var waits []order
+		for i := range 3 {
+			o := newOrder(i + 1)
+			o.started = time.Time{}
+			waits = append(waits, insert(t, gone, o))
+			other := newOrder(i + 1)
+			other.started = time.Time{}
+			insert(t, alive, other)
+		}
+		insert(t, gone, newOrder(9)) // it has started: it is redriven instead
+		for s, at := range map[*store]time.Time{gone: now.Add(-time.Hour), alive: now, b: now} {
+			if err := s.seen(t.Context(), at); err != nil {
+				t.Fatal(err)
+			}
+		}
+		taken, err := b.takeOver(t.Context(), now.Add(-time.Minute), 2)
+		if err != nil || len(taken) != 2 {
+			t.Fatalf("taken over: %+v, %v", taken, err)
+		}
+		if again, err := alive.takeOver(t.Context(), now.Add(-time.Minute), 10); err != nil || len(again) != 1 || again[0].ID != waits[2].ID {
+			t.Errorf("left for another: %+v, %v", again, err)
+		}
+		if mine, err := gone.start(t.Context(), waits[0]); err != nil || mine {
+			t.Errorf("a replica that comes back starts what was taken over: %v, %v", mine, err)
+		}
+	})
 }

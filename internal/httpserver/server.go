@@ -1,0 +1,39 @@
+package httpserver
+
+import (
+	"context"
+	"io"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"boxoffice/internal/telemetry"
+)
+
+// Options are what a service's HTTP side needs.
+type Options struct {
+	Telemetry *telemetry.Telemetry
+	Checks    []Check // what GET /ready looks at
+}
+
+// Check is a part that the service needs in order to work.
+type Check struct {
+	Name  string
+	Check func(context.Context) error // nil if the part works
+}
+
+// New is an Echo with everything but the service's own routes: GET /live,
+// GET /ready and GET /metrics, problem documents, tracing and the body limit.
+func New(o Options) *echo.Echo {
+	e := echo.New()
+	e.HideBanner, e.HidePort = true, true
+	e.Logger.SetOutput(io.Discard) // Echo's own logger: everything is said by ours
+	e.HTTPErrorHandler = problemHandler(o.Telemetry.Logger)
+	e.Pre(tracing(e, o.Telemetry), recovering, limitBody)
+	e.GET("/live", func(c echo.Context) error {
+		return c.JSON(http.StatusOK, map[string]string{"status": "live"})
+	})
+	e.GET("/ready", ready(o.Checks))
+	e.GET("/metrics", echo.WrapHandler(o.Telemetry.MetricsHandler))
+	return e
+}

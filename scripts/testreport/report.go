@@ -1,0 +1,115 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// event is a line of go test -json; see go doc test2json.
+type event struct {
+	Action, Package, Test, Output string
+}
+
+type report struct {
+	out     io.Writer
+	said    map[event]*strings.Builder // by package and test
+	passed  int
+	skipped []string
+	failed  bool
+}
+
+func newReport(out io.Writer) *report {
+	return &report{out: out, said: map[event]*strings.Builder{}}
+}
+
+func (r *report) read(in io.Reader) error {
+	lines := bufio.NewReader(in)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if len(line) > 0 {
+			var e event
+			if json.Unmarshal(line, &e) == nil {
+				r.add(e)
+			} else {
+				r.print(string(line)) // go itself, before any test ran
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read: %w", err)
+		}
+	}
+}
+
+func (r *report) add(e event) {
+	switch e.Action {
+	case "build-output":
+		r.print(e.Output)
+	case "output":
+		if e.Test == "" && e.Output != "PASS\n" {
+			r.print(e.Output)
+		} else {
+			r.buffer(e).WriteString(e.Output)
+		}
+	case "pass":
+		if e.Test != "" {
+			r.passed++
+			r.forget(e)
+		}
+	case "skip":
+		if e.Test != "" { // else a package without tests
+			r.skipped = append(r.skipped, e.Package+" "+e.Test)
+			r.forget(e)
+		}
+	case "build-fail":
+		r.failed = true
+	case "fail":
+		r.failed = true
+		r.fail(e)
+	}
+}
+
+// fail prints what a failed test said, and at the end of a failed package what
+// the tests said that a panic or a timeout left without an end.
+func (r *report) fail(e event) {
+	if e.Test != "" {
+		r.print(r.buffer(e).String())
+		r.forget(e)
+		return
+	}
+	for key, said := range r.said {
+		if key.Package == e.Package {
+			r.print(said.String())
+			delete(r.said, key)
+		}
+	}
+}
+
+// end prints the total and reports whether all is well.
+func (r *report) end() bool {
+	slices.Sort(r.skipped)
+	for _, test := range r.skipped {
+		r.print("SKIPPED, and nothing may be skipped: " + test + "\n")
+	}
+	r.print(fmt.Sprintf("%d tests passed, %d skipped\n", r.passed, len(r.skipped)))
+	return !r.failed && len(r.skipped) == 0
+}
+
+func (r *report) buffer(e event) *strings.Builder {
+	key := event{Package: e.Package, Test: e.Test}
+	if r.said[key] == nil {
+		r.said[key] = &strings.Builder{}
+	}
+	return r.said[key]
+}
+
+func (r *report) forget(e event) { delete(r.said, event{Package: e.Package, Test: e.Test}) }
+
+func (r *report) print(text string) { _, _ = io.WriteString(r.out, text) } // nobody to tell

@@ -1,0 +1,131 @@
+package booking
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"boxoffice/internal/database"
+)
+
+// restore fills the budgets with the unfinished bookings that this instance
+// had admitted before it was restarted, oldest first, and returns what is to
+// be started: what the active budget takes. What was admitted once keeps its
+// place, even if the limits are smaller now.
+func (d *door) restore(orders []order, deadline time.Duration) []order {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var start []order
+	for _, o := range orders {
+		s := &slot{order: o, committed: true}
+		switch {
+		case !o.started.IsZero() && d.now().Sub(o.started) > deadline && len(d.overdue) < d.limits.Overdue:
+			d.overdue[o.ID] = s
+			start = append(start, o)
+		case len(d.active) < d.limits.Active && len(d.waiting) == 0:
+			if s.started.IsZero() {
+				s.started = d.now()
+			}
+			d.activate(s)
+			start = append(start, s.order)
+		default:
+			s.started = time.Time{}
+			d.waiting = append(d.waiting, s)
+		}
+	}
+	return start
+}
+
+// adopt gives a place to bookings that waited at a replica which is gone, and
+// returns what is to be started.
+func (d *door) adopt(orders []order) []order {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, o := range orders {
+		d.waiting = append(d.waiting, &slot{order: o, committed: true})
+	}
+	slices.SortStableFunc(d.waiting, func(a, b *slot) int { return slices.Compare(a.ID[:], b.ID[:]) })
+	return d.promote()
+}
+
+// recover takes up, after a start, what this instance had left unfinished: it
+// fills the door and publishes the first event of every booking that has a
+// place to run, and of those whose seat was not yet released. Then it opens
+// the door: nothing was admitted before.
+func (s *Service) recover(ctx context.Context) error {
+	all, err := s.store.mine(ctx)
+	if err != nil {
+		return err
+	}
+	var pending, releasing []order
+	for _, o := range all {
+		if o.Status == Pending {
+			pending = append(pending, o.order)
+		} else {
+			releasing = append(releasing, o.order)
+		}
+	}
+	if len(all) > 0 {
+		s.log.InfoContext(ctx, "taking up unfinished bookings", "pending", len(pending), "seat not released", len(releasing))
+	}
+	s.starter.add(s.door.restore(pending, s.cfg.SagaDeadline)...)
+	s.starter.add(releasing...)
+	s.door.drain(false)
+	return nil
+}
+
+// heartbeat is how often a replica says that it is alive.
+const heartbeat = 5 * time.Second
+
+// seen notes that this replica is alive.
+func (s *store) seen(ctx context.Context, now time.Time) error {
+	_, err := s.db.ExecContext(ctx, `INSERT INTO instances (instance, seen_at) VALUES ($1, $2)
+		ON CONFLICT (instance) DO UPDATE SET seen_at = $2`, s.instance, now.UnixMicro())
+	if err != nil {
+		return fmt.Errorf("note that this replica is alive: %w", err)
+	}
+	return nil
+}
+
+// abandoned is what waits at a replica, not $1, that was not seen since $2. A
+// row that another replica takes over meanwhile no longer is.
+const abandoned = unfinished + ` AND started_at = 0 AND instance <> $1
+	AND instance NOT IN (SELECT instance FROM instances WHERE seen_at >= $2)`
+
+// takeOver makes up to most bookings this replica's that wait at one that was
+// last seen before a moment, oldest first, and returns them.
+func (s *store) takeOver(ctx context.Context, seenBefore time.Time, most int) ([]overdueOrder, error) {
+	taken, err := database.Query(ctx, s.db, scanOrder, `UPDATE bookings SET instance = $1
+		WHERE `+abandoned+` AND id IN (SELECT id FROM bookings WHERE `+abandoned+` ORDER BY id LIMIT $3)
+		RETURNING `+orderColumns, s.instance, seenBefore.UnixMicro(), most)
+	if err != nil {
+		return nil, fmt.Errorf("take over waiting bookings: %w", err)
+	}
+	return taken, nil
+}
+
+// lookAfterOthers says that this replica is alive, and takes over what waits at
+// replicas that were not seen for a saga deadline, as far as there is room.
+// (What had started there is redriven like everything overdue.)
+func (s *Service) lookAfterOthers(ctx context.Context) error {
+	now := time.Now()
+	if err := s.store.seen(ctx, now); err != nil {
+		return err
+	}
+	room := s.door.room()
+	if room == 0 {
+		return nil
+	}
+	taken, err := s.store.takeOver(ctx, now.Add(-s.cfg.SagaDeadline), room)
+	if err != nil || len(taken) == 0 {
+		return err
+	}
+	orders := make([]order, len(taken))
+	for i, o := range taken {
+		orders[i] = o.order
+	}
+	s.log.WarnContext(ctx, "taking over bookings that waited at a replica that is gone", "bookings", len(orders))
+	s.starter.add(s.door.adopt(orders)...)
+	return nil
+}

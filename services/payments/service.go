@@ -1,0 +1,77 @@
+// Package payments charges for seats. It guarantees:
+//
+//   - A booking is charged at most once, over any number of replicas, crashes
+//     and lost answers of the bank.
+//   - A booking has one payment, and every event about it is answered with the
+//     same outcome again, whatever the card limit is by then.
+//   - A bank that does not answer holds its deliveries; it fails no payment.
+package payments
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/http"
+
+	"boxoffice/internal/httpserver"
+	"boxoffice/internal/participant"
+	"boxoffice/messaging"
+)
+
+// Config is how the service behaves.
+type Config struct {
+	participant.Settings
+	Bank Bank
+}
+
+// Service is the payments service.
+type Service struct {
+	*participant.Participant
+	log     *slog.Logger
+	store   *store
+	bank    *bank
+	handler http.Handler
+}
+
+// New makes the service. It does nothing until Run; its Handler answers from
+// the start, and says 503 where it cannot work yet.
+func New(cfg Config, deps participant.Deps) *Service {
+	s := &Service{
+		Participant: participant.New(messaging.Payments, cfg.Settings, deps),
+		log:         deps.Telemetry.Logger,
+		store:       newStore(deps.DB),
+		bank:        newBank(cfg.Bank, deps.DB),
+	}
+	e := httpserver.New(httpserver.Options{Telemetry: deps.Telemetry, Checks: s.Checks()})
+	e.GET("/payments", s.listPayments)
+	e.GET("/payments/:bookingId", s.getPayment)
+	s.handler = e
+	return s
+}
+
+// Handler serves the HTTP of the service.
+func (s *Service) Handler() http.Handler { return s.handler }
+
+// Run works until ctx ends, and returns when nothing of it runs any more:
+//
+//	⇒ SeatReserved → bank → row ⇒ PaymentSucceeded, PaymentFailed
+func (s *Service) Run(ctx context.Context) error {
+	defer s.close()
+	migrations, err := fs.Sub(migrationFiles, "migrations")
+	if err != nil {
+		return fmt.Errorf("migrations: %w", err)
+	}
+	if err := s.Prepare(ctx, migrations); err != nil {
+		if ctx.Err() != nil {
+			return nil // told to stop before everything was there
+		}
+		return err
+	}
+	return s.Consume(ctx, messaging.On(s.seatReserved))
+}
+
+func (s *Service) close() {
+	s.bank.close()
+	s.store.close()
+}

@@ -1,0 +1,164 @@
+package seats
+
+import (
+	"bytes"
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"boxoffice/internal/database"
+	"boxoffice/internal/participant"
+	"boxoffice/internal/telemetry"
+	"boxoffice/internal/testserver"
+	"boxoffice/messaging"
+)
+
+func TestMain(m *testing.M) { os.Exit(testserver.Main(m)) }
+
+const total = 10 // seats of the hall in these tests
+
+// onBoth runs a test on an empty database of each kind: one contract, one suite.
+func onBoth(t *testing.T, test func(t *testing.T, url string)) {
+	t.Run("sqlite", func(t *testing.T) { test(t, "sqlite:"+filepath.Join(t.TempDir(), "seats.db")) })
+	t.Run("postgresql", func(t *testing.T) { test(t, testserver.SharedPostgres(t).Database(t, "seats")) })
+}
+
+// deaf is a broker for services whose handlers are called directly.
+type deaf struct{ messaging.Broker }
+
+func (deaf) System() string { return "none" }
+func (deaf) Ready() error   { return nil }
+
+// logBuffer collects log lines from concurrent handlers.
+type logBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *logBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *logBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+// replica is one seats service on a database, with its log.
+type replica struct {
+	*Service
+	logs *logBuffer
+}
+
+// newService is a service on a database that is not prepared.
+func newService(t *testing.T, url string, broker messaging.Broker) replica {
+	t.Helper()
+	db, err := database.Open(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	logs := &logBuffer{}
+	tel, err := telemetry.New(t.Context(), telemetry.Options{
+		Service: messaging.Seats, LogOutput: logs, Getenv: func(string) string { return "" },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = tel.Shutdown(context.Background()) })
+	s := New(Config{Total: total}, participant.Deps{DB: db, Broker: broker, Telemetry: tel})
+	t.Cleanup(s.store.close)
+	return replica{s, logs}
+}
+
+// newReplica is a service whose handlers can be called.
+func newReplica(t *testing.T, url string) replica {
+	t.Helper()
+	r := newService(t, url, deaf{})
+	migrations, err := fs.Sub(migrationFiles, "migrations")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.store.db.Migrate(t.Context(), migrations); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+var price = messaging.MustAmount("450.5")
+
+func created(id uuid.UUID, seat int) messaging.BookingCreated {
+	return messaging.BookingCreated{BookingID: id, Seat: seat, Customer: "olena", Amount: price}
+}
+
+func failed(id uuid.UUID, seat int) messaging.PaymentFailed {
+	return messaging.PaymentFailed{BookingID: id, Seat: seat, Reason: "insufficient funds"}
+}
+
+func reserved(id uuid.UUID, seat int) messaging.Event {
+	return messaging.SeatReserved{BookingID: id, Seat: seat, Amount: price}
+}
+
+func rejected(id uuid.UUID, seat int) messaging.Event {
+	return messaging.SeatRejected{BookingID: id, Seat: seat, Reason: "seat is taken or does not exist"}
+}
+
+func released(id uuid.UUID, seat int) messaging.Event {
+	return messaging.SeatReleased{BookingID: id, Seat: seat, Reason: "insufficient funds"}
+}
+
+// hand gives an event to the replica as a delivery would, and returns the one
+// event that came of it, or nil.
+func (r replica) hand(t *testing.T, e messaging.Event) messaging.Event {
+	t.Helper()
+	events, err := r.handle(t.Context(), e)
+	if err != nil {
+		t.Fatalf("%s: %v", messaging.EventName(e), err)
+	}
+	switch len(events) {
+	case 0:
+		return nil
+	case 1:
+		return events[0]
+	}
+	t.Fatalf("%s: %d events: %v", messaging.EventName(e), len(events), events)
+	return nil
+}
+
+func (r replica) handle(ctx context.Context, e messaging.Event) ([]messaging.Event, error) {
+	switch e := e.(type) {
+	case messaging.BookingCreated:
+		return r.bookingCreated(ctx, e)
+	case messaging.PaymentFailed:
+		return r.paymentFailed(ctx, e)
+	}
+	panic("not an event of seats")
+}
+
+// expect hands e over and compares what came of it.
+func (r replica) expect(t *testing.T, e, want messaging.Event) {
+	t.Helper()
+	if got := r.hand(t, e); got != want {
+		t.Errorf("%s %+v: got %T %+v, want %T %+v", messaging.EventName(e), e, got, got, want, want)
+	}
+}
+
+// row is the reservation as it stands in the database.
+func (r replica) row(t *testing.T, id uuid.UUID) Reservation {
+	t.Helper()
+	row, err := r.store.get(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return row
+}
+
+func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }

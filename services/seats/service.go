@@ -1,0 +1,75 @@
+// Package seats holds the hall's seats for bookings. It guarantees:
+//
+//   - A seat is held by at most one booking, over any number of replicas.
+//   - A booking has one reservation, and every event about it is answered with
+//     the same outcome again, however often and in whatever order events come.
+//   - A seat that was released is never reserved again by the same booking.
+//   - Only the booking that holds a seat can cause its release.
+package seats
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/http"
+
+	"boxoffice/internal/httpserver"
+	"boxoffice/internal/participant"
+	"boxoffice/messaging"
+)
+
+// Config is how the service behaves.
+type Config struct {
+	participant.Settings
+	Total int // the hall's seats are numbered 1 to Total
+}
+
+// Service is the seats service.
+type Service struct {
+	*participant.Participant
+	log     *slog.Logger
+	store   *store
+	handler http.Handler
+}
+
+// New makes the service. It does nothing until Run; its Handler answers from
+// the start, and says 503 where it cannot work yet.
+func New(cfg Config, deps participant.Deps) *Service {
+	s := &Service{
+		Participant: participant.New(messaging.Seats, cfg.Settings, deps),
+		log:         deps.Telemetry.Logger,
+		store:       newStore(deps.DB, cfg.Total),
+	}
+	e := httpserver.New(httpserver.Options{Telemetry: deps.Telemetry, Checks: s.Checks()})
+	e.GET("/seats", s.getSeats)
+	e.GET("/reservations", s.listReservations)
+	e.GET("/reservations/:bookingId", s.getReservation)
+	s.handler = e
+	return s
+}
+
+// Handler serves the HTTP of the service.
+func (s *Service) Handler() http.Handler { return s.handler }
+
+// Run works until ctx ends, and returns when nothing of it runs any more:
+//
+//	⇒ BookingCreated → reserve → row ⇒ SeatReserved, SeatRejected
+//	⇒ PaymentFailed  → release → row ⇒ SeatReleased
+func (s *Service) Run(ctx context.Context) error {
+	defer s.store.close()
+	migrations, err := fs.Sub(migrationFiles, "migrations")
+	if err != nil {
+		return fmt.Errorf("migrations: %w", err)
+	}
+	if err := s.Prepare(ctx, migrations); err != nil {
+		if ctx.Err() != nil {
+			return nil // told to stop before everything was there
+		}
+		return err
+	}
+	return s.Consume(ctx,
+		messaging.On(s.bookingCreated),
+		messaging.On(s.paymentFailed),
+	)
+}
