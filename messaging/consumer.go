@@ -180,8 +180,7 @@ func (in *inFlight) run(ctx context.Context) error {
 func (in *inFlight) failed(ctx context.Context, err error) error {
 	attempt, delays := in.d.Attempt(), in.c.cfg.RetryDelays
 	log := in.c.log.With("queue", in.d.Queue, "booking", in.d.CorrelationID, "attempt", attempt, "error", err)
-	var p *panicError
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[*panicError](err); ok {
 		log = log.With("stack", string(p.stack))
 	}
 	fail(in.span, err)

@@ -13,7 +13,6 @@ import (
 	"github.com/google/uuid"
 )
 
-//nolint:gochecknoglobals // a flag of the test binary: go test ./messaging -update
 var update = flag.Bool("update", false, "write the golden files anew")
 
 func id() uuid.UUID { return uuid.MustParse("0192a3b4-c5d6-7e8f-9a0b-1c2d3e4f5a6b") }

@@ -13,8 +13,21 @@ func TestAttemptOfAnyHeader(t *testing.T) {
 		header any
 		want   int
 	}{
-		{nil, 1}, {int64(3), 3}, {int32(3), 3}, {int16(3), 3}, {uint8(3), 3}, {"3", 3}, {int(2), 2},
-		{"x", 1}, {int64(-1), 1}, {int64(0), 1}, {int64(1) << 60, 1}, {3.0, 1}, {[]any{1}, 1}, {map[string]any{}, 1}, {true, 1},
+		{nil, 1},
+		{int64(3), 3},
+		{int32(3), 3},
+		{int16(3), 3},
+		{uint8(3), 3},
+		{"3", 3},
+		{int(2), 2},
+		{"x", 1},
+		{int64(-1), 1},
+		{int64(0), 1},
+		{int64(1) << 60, 1},
+		{3.0, 1},
+		{[]any{1}, 1},
+		{map[string]any{}, 1},
+		{true, 1},
 	} {
 		if got := (Message{Headers: map[string]any{HeaderAttempt: c.header}}).Attempt(); got != c.want {
 			t.Errorf("%T %v is attempt %d, want %d", c.header, c.header, got, c.want)

@@ -34,8 +34,7 @@ func IsPermanent(err error) bool {
 // IsUnavailable reports whether err was marked by [Unavailable], or is the end
 // of a context, which says nothing about the message either.
 func IsUnavailable(err error) bool {
-	var m *marked
-	if errors.As(err, &m) {
+	if m, ok := errors.AsType[*marked](err); ok {
 		return !m.permanent
 	}
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)

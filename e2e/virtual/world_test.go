@@ -97,6 +97,7 @@ func (p *process) start() {
 		return
 	}
 	ctx, cancel := context.WithCancel(context.Background())
+	after := context.WithoutCancel(ctx)
 	conn := p.w.server.Connect(p.name)
 	broker := &faulty{Conn: conn, plan: &p.plan, crash: p.crash}
 	s := p.service(participant.Deps{DB: db, Broker: broker, Telemetry: tel})
@@ -109,8 +110,8 @@ func (p *process) start() {
 	}
 	p.running.Go(func() {
 		_ = s.Run(ctx) // killed in the middle of anything
-		_ = conn.Close(context.Background())
-		_ = tel.Shutdown(context.Background())
+		_ = conn.Close(after)
+		_ = tel.Shutdown(after)
 		_ = db.Close()
 	})
 }

@@ -44,7 +44,7 @@ func TestEachViolationIsCaught(t *testing.T) {
 		invariant int
 		plant     func(s *Snapshot, confirmed, rejected, cancelled uuid.UUID)
 	}{
-		"pending":      {1, func(s *Snapshot, _, r, _ uuid.UUID) { s.Bookings[1].Status = "Pending" }},
+		"pending":      {1, func(s *Snapshot, _, _, _ uuid.UUID) { s.Bookings[1].Status = "Pending" }},
 		"not released": {1, func(s *Snapshot, _, _, _ uuid.UUID) { s.Bookings[2].SeatReleased = false }},
 		"a refusal's reservation": {1, func(s *Snapshot, _, _, _ uuid.UUID) {
 			s.Reservations = append(s.Reservations, Reservation{uuid.New(), 3, "rejected"})

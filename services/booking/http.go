@@ -106,7 +106,7 @@ func (s *Service) postBooking(c echo.Context) error {
 	if replayed {
 		c.Response().Header().Set(headerReplayed, "true")
 	}
-	s.metrics.answer(http.StatusAccepted)
+	s.metrics.answer(ctx, http.StatusAccepted)
 	c.Response().Header().Set(echo.HeaderLocation, "/bookings/"+b.ID.String())
 	return c.JSON(http.StatusAccepted, toJSON(b))
 }
@@ -133,7 +133,7 @@ func (s *Service) book(ctx context.Context, wish Booking, key string, watch func
 	}
 	o, no := s.door.reserve(o)
 	if no != admitted {
-		return b, false, s.refuse(no)
+		return b, false, s.refuse(ctx, no)
 	}
 	watch(o.ID)
 	// The commit does not hang on the client's connection.
@@ -163,9 +163,8 @@ func (s *Service) notWritten(ctx context.Context, o order, cause error) error {
 		s.door.doubt(o.ID)
 	}
 	s.door.refused(http.StatusServiceUnavailable)
-	s.metrics.answer(http.StatusServiceUnavailable)
-	p := storeDown(cause)
-	return p
+	s.metrics.answer(ctx, http.StatusServiceUnavailable)
+	return storeDown(cause)
 }
 
 type pageJSON struct {

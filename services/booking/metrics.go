@@ -61,8 +61,8 @@ func oneIf(yes bool) int64 {
 }
 
 // answer counts one answer to POST /bookings.
-func (m *metrics) answer(status int) {
-	m.answers.Add(context.Background(), 1, metric.WithAttributes(attribute.String("status", strconv.Itoa(status))))
+func (m *metrics) answer(ctx context.Context, status int) {
+	m.answers.Add(ctx, 1, metric.WithAttributes(attribute.String("status", strconv.Itoa(status))))
 }
 
 // saga records how long a booking took to its outcome.

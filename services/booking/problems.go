@@ -1,6 +1,7 @@
 package booking
 
 import (
+	"context"
 	"net/http"
 	"time"
 
@@ -18,7 +19,7 @@ const (
 )
 
 // refuse says why the door takes no booking.
-func (s *Service) refuse(r refusal) error {
+func (s *Service) refuse(ctx context.Context, r refusal) error {
 	p := &httpserver.Problem{Status: http.StatusServiceUnavailable, RetryAfter: retryWhenClosed}
 	switch r {
 	case draining:
@@ -34,7 +35,7 @@ func (s *Service) refuse(r refusal) error {
 	case admitted:
 	}
 	s.door.refused(p.Status)
-	s.metrics.answer(p.Status)
+	s.metrics.answer(ctx, p.Status)
 	return p
 }
 

@@ -147,7 +147,7 @@ const redriveBatch = 100
 // While the broker cannot be published to it spends no claims.
 func (s *Service) redriveOverdue(ctx context.Context) error {
 	if s.broker.Ready() != nil {
-		return nil
+		return nil //nolint:nilerr // it is no failure of this look; /ready and /stats show it
 	}
 	now := time.Now()
 	due, err := s.store.due(ctx, now, s.cfg.RedriveLimit, redriveBatch)

@@ -128,7 +128,7 @@ func (s *Service) Run(ctx context.Context) error {
 // stopped is nil if err is only the end of ctx.
 func stopped(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return nil
+		return nil //nolint:nilerr // told to stop before everything was there
 	}
 	return err
 }

@@ -21,6 +21,7 @@ func (o *outcomes) settled(s Status) {
 		o.rejected.Add(1)
 	case Cancelled:
 		o.cancelled.Add(1)
+	case Pending: // is no outcome
 	}
 }
 

@@ -62,8 +62,10 @@ const columns = `bookings.id, seat, customer, amount, status, reason, seat_relea
 func scanBooking(r database.Row, more ...any) (Booking, error) {
 	var b Booking
 	var amount, created, updated int64
-	err := r.Scan(append([]any{&b.ID, &b.Seat, &b.Customer, &amount, &b.Status, &b.Reason, &b.SeatReleased,
-		&b.TraceID, &created, &updated}, more...)...)
+	err := r.Scan(append([]any{
+		&b.ID, &b.Seat, &b.Customer, &amount, &b.Status, &b.Reason, &b.SeatReleased,
+		&b.TraceID, &created, &updated,
+	}, more...)...)
 	b.Amount = messaging.AmountFromMinor(amount)
 	b.CreatedAt, b.UpdatedAt = time.UnixMicro(created).UTC(), time.UnixMicro(updated).UTC()
 	return b, err

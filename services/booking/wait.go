@@ -127,7 +127,7 @@ func (s *Service) awaitOutcome(ctx context.Context, b Booking, woken <-chan *set
 // that we do not know are no errors.
 func preferredWait(c echo.Context) (time.Duration, error) {
 	for _, value := range c.Request().Header.Values("Prefer") {
-		for _, p := range strings.Split(value, ",") {
+		for p := range strings.SplitSeq(value, ",") {
 			name, text, _ := strings.Cut(strings.TrimSpace(p), "=")
 			if !strings.EqualFold(strings.TrimSpace(name), "wait") {
 				continue
