@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"boxoffice/messaging"
+	"boxoffice/services/booking"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -19,6 +20,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // scenario is a random run, drawn before it begins: a failing one is shrunk
 // and printed, with the seed that replays it (go test -run … -rapid.seed=…).
 type scenario struct {
+	door   booking.Limits
 	steps  []step
 	faults map[string][]fault
 }
@@ -37,6 +39,11 @@ func (s step) String() string {
 
 func drawScenario(t *rapid.T) scenario {
 	s := scenario{faults: map[string][]fault{}}
+	s.door = booking.Limits{
+		Active:  rapid.IntRange(1, 4).Draw(t, "active"),
+		Waiting: rapid.IntRange(0, 8).Draw(t, "waiting"),
+		Overdue: rapid.IntRange(0, 4).Draw(t, "overdue"),
+	}
 	services := []string{messaging.Booking, messaging.Seats, messaging.Payments}
 	for _, name := range services {
 		s.faults[name] = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) fault {
@@ -76,7 +83,7 @@ func TestSagasSurviveAnything(t *testing.T) {
 
 // play runs a scenario and says what is wrong at its end.
 func play(dir string, s scenario) string {
-	w := newWorld(dir, os.Stderr, s.faults)
+	w := newWorld(dir, os.Stderr, s.door, hall, s.faults)
 	defer w.stop()
 	synctest.Wait()
 	var accepted []uuid.UUID

@@ -27,7 +27,7 @@ import (
 	"boxoffice/services/seats"
 )
 
-const hall = 4 // seats: few, so that bookings meet
+const hall = 4 // seats: few, so that bookings meet; more where a test says so
 
 // runner is what the world needs of a service.
 type runner interface {
@@ -40,6 +40,8 @@ type world struct {
 	dir    string
 	server *inproc.Server
 	log    io.Writer
+	door   booking.Limits
+	hall   int
 	procs  map[string]*process
 	errs   []error // of setting up
 
@@ -60,8 +62,8 @@ type process struct {
 	running sync.WaitGroup
 }
 
-func newWorld(dir string, log io.Writer, faults map[string][]fault) *world {
-	w := &world{dir: dir, server: inproc.New(inproc.Options{}), log: log, procs: map[string]*process{}}
+func newWorld(dir string, log io.Writer, door booking.Limits, seats int, faults map[string][]fault) *world {
+	w := &world{dir: dir, server: inproc.New(inproc.Options{}), log: log, door: door, hall: seats, procs: map[string]*process{}}
 	for _, name := range []string{messaging.Booking, messaging.Seats, messaging.Payments} {
 		w.procs[name] = &process{w: w, name: name, plan: plan{faults: faults[name]}}
 		w.procs[name].start()
@@ -120,11 +122,10 @@ func (p *process) service(d participant.Deps) runner {
 	switch p.name {
 	case messaging.Booking:
 		return booking.New(booking.Config{
-			Settings: settings(), Limits: booking.Limits{Active: 4, Waiting: 64, Overdue: 4},
-			SagaDeadline: 30 * time.Second, RedriveLimit: 8,
+			Settings: settings(), Limits: p.w.door, SagaDeadline: 30 * time.Second, RedriveLimit: 8, StallAfter: 10 * time.Second,
 		}, d)
 	case messaging.Seats:
-		return seats.New(seats.Config{Settings: settings(), Total: hall}, d)
+		return seats.New(seats.Config{Settings: settings(), Total: p.w.hall}, d)
 	default:
 		return payments.New(payments.Config{
 			Settings: settings(),
@@ -133,16 +134,24 @@ func (p *process) service(d participant.Deps) runner {
 	}
 }
 
-// crash kills the service, and brings it up again three seconds later.
-func (p *process) crash() {
+// down kills the service, and reports whether it was up.
+func (p *process) down() bool {
 	p.mu.Lock()
 	kill := p.kill
 	p.kill, p.handler, p.conn = nil, nil, nil
 	p.mu.Unlock()
 	if kill == nil {
-		return // it is down already
+		return false
 	}
 	kill()
+	return true
+}
+
+// crash kills the service, and brings it up again three seconds later.
+func (p *process) crash() {
+	if !p.down() {
+		return
+	}
 	p.running.Go(func() {
 		time.Sleep(3 * time.Second) // virtual
 		p.start()
@@ -155,12 +164,7 @@ func (w *world) stop() {
 	w.stopping = true
 	w.mu.Unlock()
 	for _, p := range w.procs {
-		p.mu.Lock()
-		kill := p.kill
-		p.mu.Unlock()
-		if kill != nil {
-			kill()
-		}
+		p.down()
 		p.running.Wait()
 	}
 }
@@ -183,23 +187,44 @@ func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 	return rec.Result(), nil
 }
 
+func targets() verify.Targets {
+	return verify.Targets{Booking: "http://booking", Seats: "http://seats", Payments: "http://payments"}
+}
+
 func (w *world) client() *http.Client { return &http.Client{Transport: w} }
 
-// book posts one booking and returns its id if it was accepted.
-func (w *world) book(seat int, amount string) (uuid.UUID, bool) {
+// post posts one booking and returns the answer's status and the id in it.
+func (w *world) post(seat int, amount string) (int, uuid.UUID) {
 	body := fmt.Sprintf(`{"seat":%d,"customer":"olena","amount":%s}`, seat, amount)
 	resp, err := w.client().Post("http://booking/bookings", "application/json", strings.NewReader(body))
 	if err != nil {
-		return uuid.Nil, false
+		return 0, uuid.Nil
 	}
 	defer func() { _ = resp.Body.Close() }()
 	var b struct {
 		ID uuid.UUID `json:"id"`
 	}
-	if resp.StatusCode != http.StatusAccepted || json.NewDecoder(resp.Body).Decode(&b) != nil {
-		return uuid.Nil, false
+	if err := json.NewDecoder(resp.Body).Decode(&b); err != nil {
+		return 0, uuid.Nil
 	}
-	return b.ID, true
+	return resp.StatusCode, b.ID
+}
+
+// book posts one booking and returns its id if it was accepted.
+func (w *world) book(seat int, amount string) (uuid.UUID, bool) {
+	status, id := w.post(seat, amount)
+	return id, status == http.StatusAccepted
+}
+
+// stats is what the booking service says of its door.
+func (w *world) stats() (s booking.Stats) {
+	resp, err := w.client().Get("http://booking/stats")
+	if err != nil {
+		return s
+	}
+	defer func() { _ = resp.Body.Close() }()
+	_ = json.NewDecoder(resp.Body).Decode(&s) // nonsense shows as a wrong number
+	return s
 }
 
 // quiet waits, in virtual time, until every booking is finished and no message
@@ -208,8 +233,7 @@ func (w *world) quiet(accepted []uuid.UUID) []verify.Violation {
 	var found []verify.Violation
 	for range 360 {
 		time.Sleep(10 * time.Second)
-		s, err := verify.Take(context.Background(), w.client(),
-			verify.Targets{Booking: "http://booking", Seats: "http://seats", Payments: "http://payments"})
+		s, err := verify.Take(context.Background(), w.client(), targets())
 		if err != nil {
 			found = []verify.Violation{{Text: err.Error()}}
 			continue
@@ -258,8 +282,7 @@ func (p *process) drop() {
 // repeat publishes a late duplicate of a booking's BookingCreated, as a broker
 // that delivers twice would.
 func (w *world) repeat(id uuid.UUID) {
-	s, err := verify.Take(context.Background(), w.client(),
-		verify.Targets{Booking: "http://booking", Seats: "http://seats", Payments: "http://payments"})
+	s, err := verify.Take(context.Background(), w.client(), targets())
 	if err != nil {
 		return // a service is down
 	}
