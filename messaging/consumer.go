@@ -28,6 +28,8 @@ type ConsumerConfig struct {
 	// consumers that do not acknowledge for too long (RabbitMQ: 30 min), count
 	// that against the message, and in the end park it.
 	HoldLimit time.Duration
+	// Middleware wraps every handler, the first one outermost.
+	Middleware []Middleware
 }
 
 // Consumer runs a service's handlers, each on its own queue, and decides what
@@ -96,11 +98,12 @@ func (c *Consumer) Run(ctx context.Context) error {
 	errs := make([]error, len(c.handlers))
 	var running sync.WaitGroup
 	for i, h := range c.handlers {
+		handle := h.with(c.cfg.Middleware)
 		running.Go(func() {
 			queue := QueueName(c.cfg.Service, h.event)
 			err := c.broker.Consume(work, Subscription{
 				Queue: queue, Prefetch: c.cfg.Prefetch, Stop: ctx.Done(),
-				Handle: func(wctx context.Context, d *Delivery) { c.deliver(wctx, ctx.Done(), h, d) },
+				Handle: func(wctx context.Context, d *Delivery) { c.deliver(wctx, ctx.Done(), h, handle, d) },
 			})
 			if err != nil && !errors.Is(err, ErrClosed) {
 				errs[i] = fmt.Errorf("consume %s: %w", queue, err)

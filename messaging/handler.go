@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 )
 
 // Handler consumes the events of one type. Make one with [On].
@@ -70,12 +71,28 @@ func (h Handler) read(m Message) (Event, error) {
 	return h.decode(m.Body)
 }
 
-// call runs the handler and turns a panic into an error.
-func (h Handler) call(ctx context.Context, e Event) (events []Event, err error) {
+// HandleFunc handles the event of one delivery.
+type HandleFunc func(ctx context.Context, d *Delivery, e Event) ([]Event, error)
+
+// Middleware wraps the handling of every delivery. It runs inside the
+// delivery's span, before anything is published or settled.
+type Middleware func(HandleFunc) HandleFunc
+
+// with is the handler inside its middleware, the first one outermost.
+func (h Handler) with(middleware []Middleware) HandleFunc {
+	handle := func(ctx context.Context, _ *Delivery, e Event) ([]Event, error) { return h.handle(ctx, e) }
+	for _, m := range slices.Backward(middleware) {
+		handle = m(handle)
+	}
+	return handle
+}
+
+// safely turns a panic into an error.
+func (f HandleFunc) safely(ctx context.Context, d *Delivery, e Event) (events []Event, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			events, err = nil, newPanicError(v)
 		}
 	}()
-	return h.handle(ctx, e)
+	return f(ctx, d, e)
 }

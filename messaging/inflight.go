@@ -18,10 +18,10 @@ var errUnsettled = errors.New("the delivery was lost or the service stops")
 
 // deliver takes one delivery to its outcome. ctx is the delivery's; stop closes
 // when the service takes no more work, and releases a held delivery.
-func (c *Consumer) deliver(ctx context.Context, stop <-chan struct{}, h Handler, d *Delivery) {
+func (c *Consumer) deliver(ctx context.Context, stop <-chan struct{}, h Handler, handle HandleFunc, d *Delivery) {
 	ctx, span := c.tracer.startProcess(ctx, d)
 	defer span.End()
-	in := &inFlight{c: c, h: h, d: d, span: span, stop: stop}
+	in := &inFlight{c: c, h: h, handle: handle, d: d, span: span, stop: stop}
 	err := in.run(ctx)
 	if err != nil && !errors.Is(err, errUnsettled) {
 		c.log.WarnContext(ctx, "delivery not settled; the broker will deliver it again", "queue", d.Queue, "error", err)
@@ -31,11 +31,12 @@ func (c *Consumer) deliver(ctx context.Context, stop <-chan struct{}, h Handler,
 
 // inFlight is one delivery on its way to its outcome.
 type inFlight struct {
-	c    *Consumer
-	h    Handler
-	d    *Delivery
-	span trace.Span
-	stop <-chan struct{}
+	c      *Consumer
+	h      Handler
+	handle HandleFunc
+	d      *Delivery
+	span   trace.Span
+	stop   <-chan struct{}
 }
 
 func (in *inFlight) run(ctx context.Context) error {
@@ -48,7 +49,7 @@ func (in *inFlight) run(ctx context.Context) error {
 	var out []Event
 	held := func(err error) bool { return IsUnavailable(err) && !in.heldTooLong(began) }
 	err = in.untilAvailable(ctx, held, func(ctx context.Context) (err error) {
-		out, err = in.h.call(ctx, event)
+		out, err = in.handle.safely(ctx, in.d, event)
 		return err
 	})
 	switch {

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"boxoffice/internal/client"
+	"boxoffice/messaging"
+)
+
+// bookCmd makes one booking.
+type bookCmd struct {
+	Seat     int              `required:"" placeholder:"N" help:"The seat's number."`
+	Customer string           `required:"" placeholder:"NAME" help:"Who books."`
+	Amount   messaging.Amount `required:"" placeholder:"A" help:"What is to be paid, with at most two decimals."`
+	URL      string           `name:"url" default:"http://127.0.0.1:5200" help:"The booking service."`
+	Timeout  time.Duration    `default:"2m" help:"How long to wait for the outcome."`
+}
+
+// Help shows examples.
+func (*bookCmd) Help() string {
+	return `It exits with 0 whatever the outcome is, and with 1 if there is none.
+
+Examples:
+
+  boxoffice book --seat 5 --customer olena --amount 450
+  boxoffice book --seat 7 --customer ivan --amount 1500.50 --url http://127.0.0.1:6200`
+}
+
+// Run books and waits for the outcome.
+func (b *bookCmd) Run(ctx context.Context, c console) error {
+	service, err := client.New(b.URL)
+	if err != nil {
+		return err
+	}
+	defer service.Close()
+	ctx, cancel := context.WithTimeout(ctx, b.Timeout)
+	defer cancel()
+	done, err := book(ctx, service, client.Wish{Seat: b.Seat, Customer: b.Customer, Amount: b.Amount})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(c.out, done)
+	fmt.Fprintln(c.out, "trace", done.TraceID)
+	return nil
+}
+
+// booked is a booking whose outcome is in.
+type booked struct {
+	client.Booking
+	took time.Duration // as its client saw it
+}
+
+func (b booked) String() string {
+	line := fmt.Sprintf("%-5s  seat %d  %-9s  %5d ms", b.Customer, b.Seat, b.Status, b.took.Milliseconds())
+	if b.Reason != "" {
+		line += "  " + b.Reason
+	}
+	return line
+}
+
+// book makes a booking and waits for its outcome. Its errors say what to do.
+func book(ctx context.Context, c *client.Client, w client.Wish) (booked, error) {
+	began := time.Now()
+	accepted, err := c.Book(ctx, w)
+	if err != nil {
+		if errors.Is(err, client.ErrUnreachable) {
+			err = fmt.Errorf("%w; start the services with: boxoffice up", err)
+		}
+		return booked{}, err
+	}
+	done, err := c.Finish(ctx, accepted)
+	took := time.Since(began)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return booked{}, fmt.Errorf("booking %s is still %s after %s (trace %s)", done.ID, done.Status, took.Round(time.Millisecond), done.TraceID)
+	case errors.Is(err, context.Canceled):
+		return booked{}, &interruptedError{goesOn: fmt.Sprintf("booking %s goes on (trace %s)", done.ID, done.TraceID)}
+	case err != nil:
+		return booked{}, fmt.Errorf("booking %s was accepted, and its outcome not seen: %w", done.ID, err)
+	}
+	return booked{done, took}, nil
+}

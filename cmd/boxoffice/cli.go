@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"boxoffice/internal/config"
+)
+
+const description = `A ticket box office for one concert, as three services that agree by events alone.
+
+Begin with:
+
+  boxoffice demo
+  boxoffice up`
+
+// cli is every command.
+type cli struct {
+	Up       upCmd       `cmd:"" help:"Run the three services in this process."`
+	Demo     demoCmd     `cmd:"" help:"Make four bookings, and show what becomes of them."`
+	Book     bookCmd     `cmd:"" help:"Make one booking, and wait for its outcome."`
+	Booking  bookingCmd  `cmd:"" help:"Run the booking service."`
+	Seats    seatsCmd    `cmd:"" help:"Run the seats service."`
+	Payments paymentsCmd `cmd:"" help:"Run the payments service."`
+	Health   healthCmd   `cmd:"" help:"Ask a service whether it is ready."`
+
+	Version kong.VersionFlag `help:"Print the version."`
+}
+
+// console is where a command talks to its user.
+type console struct{ out, err io.Writer }
+
+// The exit codes.
+const (
+	exitFailed = 1
+	exitUsage  = 2 // wrong flags or settings: nothing was done
+
+	exitInterrupted = 130 // as shells have it
+)
+
+// run carries out one command line and returns the exit code.
+func run(ctx context.Context, args []string, c console) int {
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	settings := config.NewReader()
+	exit := -1 // of --help and --version
+	parser, err := kong.New(&cli{},
+		kong.Name("boxoffice"), kong.Description(description), kong.Writers(c.out, c.err),
+		kong.Exit(func(code int) { exit = code }), kong.Vars{"version": buildVersion()},
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true}),
+		settings.Option())
+	if err != nil {
+		return c.fail(err, exitFailed)
+	}
+	command, err := parser.Parse(args)
+	switch {
+	case exit >= 0:
+		return exit
+	case err != nil:
+		return c.fail(fmt.Errorf("%w (see boxoffice --help)", err), exitUsage)
+	}
+	if err := settings.Check(command); err != nil {
+		return c.fail(err, exitUsage)
+	}
+	command.BindTo(ctx, (*context.Context)(nil))
+	if err := command.Run(c); err != nil {
+		if i, ok := errors.AsType[*interruptedError](err); ok {
+			return c.fail(i, exitInterrupted)
+		}
+		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+			return c.fail(&interruptedError{}, exitInterrupted)
+		}
+		return c.fail(err, exitFailed)
+	}
+	return 0
+}
+
+// interruptedError says what goes on after Ctrl-C.
+type interruptedError struct{ goesOn string }
+
+func (i *interruptedError) Unwrap() error { return context.Canceled }
+
+func (i *interruptedError) Error() string {
+	if i.goesOn == "" {
+		return "interrupted"
+	}
+	return "interrupted; " + i.goesOn
+}
+
+// fail shows err, each of its lines as one of ours.
+func (c console) fail(err error, code int) int {
+	for line := range strings.Lines(err.Error()) {
+		fmt.Fprintln(c.err, "boxoffice: "+strings.TrimRight(line, "\n"))
+	}
+	return code
+}
+
+// version is set by the linker in releases.
+var version string
+
+func buildVersion() string {
+	if version != "" {
+		return version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(devel)"
+}

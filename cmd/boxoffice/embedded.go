@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"boxoffice/internal/client"
+	"boxoffice/internal/config"
+	"boxoffice/messaging"
+)
+
+// scene is the settings of all three services.
+type scene struct {
+	config.Log
+	config.Service
+	config.Booking
+	config.Seats
+	config.Payments
+}
+
+// open makes the three services of one process, booking first.
+func (s scene) open(ctx context.Context, p process, data string) (hosts, error) {
+	p.log, p.settings, p.shared = s.Log, s.Service, true
+	if data != "" {
+		if err := os.MkdirAll(data, 0o750); err != nil {
+			return nil, fmt.Errorf("--data: %w", err)
+		}
+	}
+	var hs hosts
+	for _, part := range []struct {
+		name, variable string
+		address        config.Address
+		build          builder
+	}{
+		{messaging.Booking, "BOOKING_ADDR", s.BookingAddr, bookingBuilder(s.Booking)},
+		{messaging.Seats, "SEATS_ADDR", s.SeatsAddr, seatsBuilder(s.Seats)},
+		{messaging.Payments, "PAYMENTS_ADDR", s.PaymentsAddr, paymentsBuilder(s.Payments)},
+	} {
+		at := place{address: part.address.Local(), variable: part.variable, database: "sqlite:"}
+		if data != "" {
+			at.database += config.DatabaseURL(filepath.Join(data, part.name+".db"))
+		}
+		h, err := p.open(ctx, part.name, at, part.build)
+		if err != nil {
+			return nil, errors.Join(err, hs.discard(ctx))
+		}
+		hs = append(hs, h)
+	}
+	return hs, nil
+}
+
+// discard closes services that will not be run.
+func (hs hosts) discard(ctx context.Context) error {
+	var errs []error
+	for _, h := range hs {
+		errs = append(errs, h.listener.Close(), h.close(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// ready waits until the services work and bookings are taken.
+func (hs hosts) ready(ctx context.Context) error {
+	for _, h := range hs {
+		if err := h.ready(ctx); err != nil {
+			return fmt.Errorf("%s is not ready: %w", h.name, err)
+		}
+	}
+	return nil
+}
+
+func (h *host) ready(ctx context.Context) error {
+	c, err := client.New(h.url())
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if err := c.Ready(ctx); err != nil || h.name != messaging.Booking {
+		return err
+	}
+	return c.Accepting(ctx)
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"boxoffice/internal/database"
+	"boxoffice/internal/httpserver"
+	"boxoffice/internal/telemetry"
+	"boxoffice/messaging"
+)
+
+// How long a stopping service may take. Containers are killed after some time.
+const (
+	requestGrace = 5 * time.Second // for HTTP requests
+	handlerGrace = 5 * time.Second // for deliveries, after that
+	closeGrace   = 3 * time.Second // for the broker, and for telemetry
+)
+
+// service is one of the three.
+type service interface {
+	Handler() http.Handler
+	Run(ctx context.Context) error
+}
+
+// host runs a service with what was opened for it.
+type host struct {
+	name      string
+	listener  net.Listener
+	telemetry *telemetry.Telemetry
+	broker    messaging.Broker
+	db        *database.DB
+	service   service
+}
+
+// url is where the service answers on this machine.
+func (h *host) url() string {
+	address := h.listener.Addr().String()
+	if tcp, ok := h.listener.Addr().(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
+		address = fmt.Sprintf("127.0.0.1:%d", tcp.Port)
+	}
+	return "http://" + address
+}
+
+// run works until ctx ends or the service fails, and closes everything. It
+// stops from the outside in: requests finish while the service still works,
+// then its deliveries, and telemetry last.
+func (h *host) run(ctx context.Context) error {
+	h.telemetry.Logger.InfoContext(ctx, "listening", "url", h.url())
+	working, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	serving, stopServing := context.WithCancel(ctx)
+	defer stopServing()
+	var running errgroup.Group
+	running.Go(func() error {
+		defer stop()
+		return httpserver.Serve(serving, h.listener, h.service.Handler(), requestGrace)
+	})
+	running.Go(func() error {
+		defer stopServing()
+		return h.service.Run(working)
+	})
+	err := running.Wait()
+	if err == nil && ctx.Err() == nil {
+		err = errors.New("stopped by itself")
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: %w", h.name, err)
+	}
+	h.telemetry.Logger.InfoContext(ctx, "stopped")
+	return errors.Join(err, h.close(ctx))
+}
+
+// close closes what was opened, however far opening came.
+func (h *host) close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*closeGrace)
+	defer cancel()
+	closing, cancel := context.WithTimeout(ctx, closeGrace)
+	defer cancel()
+	var errs []error
+	if h.service == nil && h.listener != nil {
+		errs = append(errs, h.listener.Close()) // else it is closed by serving it
+	}
+	if h.broker != nil {
+		errs = append(errs, h.broker.Close(closing))
+	}
+	if h.db != nil {
+		errs = append(errs, h.db.Close())
+	}
+	if h.telemetry != nil {
+		if err := h.telemetry.Shutdown(ctx); err != nil {
+			h.telemetry.Logger.WarnContext(ctx, "the last traces were lost", "error", err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// hosts are services that run together: if one fails, all stop.
+type hosts []*host
+
+func (hs hosts) run(ctx context.Context) error {
+	running, ctx := errgroup.WithContext(ctx)
+	for _, h := range hs {
+		running.Go(func() error { return h.run(ctx) })
+	}
+	return running.Wait()
+}

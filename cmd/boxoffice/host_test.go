@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"testing"
+
+	"boxoffice/internal/client"
+	"boxoffice/internal/config"
+	"boxoffice/internal/participant"
+)
+
+// actor is a service that does as it is told.
+type actor struct{ run func(context.Context) error }
+
+func (a actor) build(participant.Settings, participant.Deps) service { return a }
+
+func (a actor) Handler() http.Handler         { return http.NotFoundHandler() }
+func (a actor) Run(ctx context.Context) error { return a.run(ctx) }
+
+func openActor(t *testing.T, name string, run func(context.Context) error) *host {
+	t.Helper()
+	p := process{broker: brokerAt("inproc:"), logs: io.Discard, shared: true}
+	h, err := p.open(t.Context(), name, place{address: "127.0.0.1:0", variable: "ADDR", database: "sqlite:"}, actor{run})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func obedient(ctx context.Context) error {
+	<-ctx.Done()
+	return nil
+}
+
+func TestOneFailureStopsAll(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("cannot go on")
+	stopped := make(chan struct{})
+	hs := hosts{
+		openActor(t, "good", func(ctx context.Context) error {
+			defer close(stopped)
+			return obedient(ctx)
+		}),
+		openActor(t, "bad", func(context.Context) error { return broken }),
+	}
+	if err := hs.run(t.Context()); !errors.Is(err, broken) || err.Error() != "bad: cannot go on" {
+		t.Errorf("%v", err)
+	}
+	<-stopped
+	for _, h := range hs {
+		if err := h.db.Ping(); err == nil {
+			t.Errorf("the database of %s is open", h.name)
+		}
+		if err := h.broker.Ready(); err == nil {
+			t.Errorf("the broker of %s is open", h.name)
+		}
+		if c, err := new(http.Client).Get(h.url()); err == nil {
+			_ = c.Body.Close()
+			t.Errorf("%s listens", h.name)
+		}
+	}
+}
+
+func TestHostEnds(t *testing.T) {
+	t.Parallel()
+	ctx, stop := context.WithCancel(t.Context())
+	h := openActor(t, "good", obedient)
+	stop()
+	if err := h.run(ctx); err != nil {
+		t.Errorf("a clean stop returned %v", err)
+	}
+	h = openActor(t, "lazy", func(context.Context) error { return nil })
+	if err := h.run(t.Context()); err == nil || err.Error() != "lazy: stopped by itself" {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestOpenThatFailsClosesWhatItOpened(t *testing.T) {
+	t.Parallel()
+	var s scene
+	if err := config.Defaults(&s); err != nil {
+		t.Fatal(err)
+	}
+	s.BookingAddr, s.SeatsAddr, s.PaymentsAddr = "127.0.0.1:0", "127.0.0.1:0", "256.0.0.1:0"
+	if _, err := s.open(t.Context(), process{broker: brokerAt("inproc:"), logs: io.Discard}, ""); err == nil {
+		t.Error("no error") // goroutines and files left behind fail the package
+	}
+}
+
+// connectReady waits for a service to be ready.
+func connectReady(t *testing.T, url string, door bool) error {
+	t.Helper()
+	c, err := client.New(url)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := c.Ready(ctx); err != nil || !door {
+		return err
+	}
+	return c.Accepting(ctx)
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"boxoffice/internal/config"
+)
+
+// upCmd runs the three services in this process.
+type upCmd struct {
+	scene
+	BrokerURL config.BrokerURL `type:"setting" env:"BROKER_URL" default:"inproc:" placeholder:"URL" help:"inproc: for a broker in this process, or RabbitMQ as amqp:// or amqps://."`
+	Data      string           `placeholder:"DIR" help:"Keep the state in SQLite files in this folder; without it, it is gone in the end."`
+}
+
+// Help shows examples.
+func (*upCmd) Help() string {
+	return `It listens on 127.0.0.1 unless an address names another host.
+
+Examples:
+
+  boxoffice up
+  boxoffice up --data ./state
+  boxoffice up --bank-delay 2s --log-level warn
+  SEATS_TOTAL=500 BOOKING_ADDR=:6200 boxoffice up
+  BROKER_URL=amqp://guest:guest@localhost:5672/ boxoffice up`
+}
+
+// Check says what does not fit together.
+func (u *upCmd) Check() error { return u.CheckDeadline(u.Service) }
+
+// Run runs the services until ctx ends.
+func (u *upCmd) Run(ctx context.Context, c console) error {
+	hs, err := u.open(ctx, process{broker: brokerAt(u.BrokerURL), logs: c.err}, u.Data)
+	if err != nil {
+		return err
+	}
+	announcing, stop := context.WithCancel(ctx)
+	announced := make(chan struct{})
+	go func() {
+		defer close(announced)
+		if hs.ready(announcing) == nil { // else their logs say what they wait for
+			u.announce(c, hs)
+		}
+	}()
+	err = hs.run(ctx)
+	stop()
+	<-announced
+	return err
+}
+
+func (u *upCmd) announce(c console, hs hosts) {
+	for _, h := range hs {
+		fmt.Fprintf(c.out, "%-8s  %s\n", h.name, h.url())
+	}
+	state := "The state is gone in the end; --data DIR keeps it."
+	if u.Data != "" {
+		state = "The state is kept in " + u.Data + "."
+	}
+	fmt.Fprintf(c.out, `
+Try:
+  curl -i %s/bookings -H 'Content-Type: application/json' -d '{"seat":5,"customer":"olena","amount":450}'
+
+%s Ctrl-C stops.
+
+`, hs[0].url(), state)
+}

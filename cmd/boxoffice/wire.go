@@ -1,0 +1,71 @@
+package main
+
+import (
+	"log/slog"
+
+	"boxoffice/internal/config"
+	"boxoffice/internal/participant"
+	"boxoffice/messaging"
+	"boxoffice/messaging/inproc"
+	"boxoffice/messaging/rabbitmq"
+	"boxoffice/services/booking"
+	"boxoffice/services/payments"
+	"boxoffice/services/seats"
+)
+
+// connector gives a service its connection to the broker.
+type connector interface {
+	connect(service string, log *slog.Logger) (messaging.Broker, error)
+}
+
+// brokerAt picks the broker. The services that share one of inproc: share its messages.
+func brokerAt(url config.BrokerURL) connector {
+	if url.InProcess() {
+		return embeddedBroker{inproc.New(inproc.Options{})}
+	}
+	return rabbitBroker(url)
+}
+
+type embeddedBroker struct{ server *inproc.Server }
+
+func (b embeddedBroker) connect(service string, _ *slog.Logger) (messaging.Broker, error) {
+	return b.server.Connect(service), nil
+}
+
+type rabbitBroker config.BrokerURL
+
+func (b rabbitBroker) connect(service string, log *slog.Logger) (messaging.Broker, error) {
+	return rabbitmq.Open(string(b), rabbitmq.Options{Name: "boxoffice " + service, Logger: log})
+}
+
+// builder makes a service of its settings and of what it needs.
+type builder interface {
+	build(participant.Settings, participant.Deps) service
+}
+
+type (
+	bookingBuilder  config.Booking
+	seatsBuilder    config.Seats
+	paymentsBuilder config.Payments
+)
+
+func (b bookingBuilder) build(s participant.Settings, d participant.Deps) service {
+	c := config.Booking(b)
+	return booking.New(booking.Config{
+		Settings:     s,
+		Limits:       booking.Limits{Active: c.AdmissionActive, Waiting: c.AdmissionWaiting, Overdue: c.Overdue()},
+		SagaDeadline: c.SagaDeadline,
+		RedriveLimit: c.RedriveLimit,
+		StallAfter:   c.StallAfter,
+	}, d)
+}
+
+func (b seatsBuilder) build(s participant.Settings, d participant.Deps) service {
+	return seats.New(seats.Config{Settings: s, Total: b.SeatsTotal}, d)
+}
+
+func (b paymentsBuilder) build(s participant.Settings, d participant.Deps) service {
+	return payments.New(payments.Config{Settings: s, Bank: payments.Bank{
+		Limit: b.CardLimit, Delay: b.BankDelay, Concurrency: b.BankConcurrency,
+	}}, d)
+}

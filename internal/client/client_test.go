@@ -1,0 +1,197 @@
+package client_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"boxoffice/internal/client"
+	"boxoffice/messaging"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// serve is a client of a service that answers with h.
+func serve(t *testing.T, h http.HandlerFunc) *client.Client {
+	t.Helper()
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close)
+	return connect(t, server.URL)
+}
+
+func connect(t *testing.T, url string) *client.Client {
+	t.Helper()
+	c, err := client.New(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+func TestBook(t *testing.T) {
+	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if r.URL.Path != "/bookings" || r.Method != http.MethodPost || r.Header.Get("Content-Type") != "application/json" ||
+			string(body) != `{"seat":5,"customer":"olena","amount":450.5}` {
+			t.Errorf("%s %s %s %s", r.Method, r.URL, r.Header, body)
+		}
+		w.WriteHeader(http.StatusAccepted)
+		fmt.Fprint(w, `{"id":"b1","status":"Pending","traceId":"t1","amount":450.5}`)
+	})
+	b, err := c.Book(t.Context(), client.Wish{Seat: 5, Customer: "olena", Amount: messaging.MustAmount("450.5")})
+	if err != nil || b.ID != "b1" || b.TraceID != "t1" || b.Finished() {
+		t.Errorf("%+v %v", b, err)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	for _, test := range []struct {
+		name, contentType, body string
+		status                  int
+		want                    string
+	}{
+		{
+			"fields", "application/problem+json", `{"title":"Wrong field values","detail":"Mend it.","errors":[{"field":"seat","detail":"is missing"}]}`, 422,
+			"422 Wrong field values: Mend it.\n  seat: is missing",
+		},
+		{"busy", "application/problem+json; charset=utf-8", `{"title":"Too Many Requests"}`, 429, "429 Too Many Requests (again in 3s)"},
+		{"failure", "application/problem+json", `{"traceId":"t1"}`, 500, "500 Internal Server Error (again in 3s) (trace t1)"},
+		{"another server", "text/html", "<html>", 404, "http://SERVER/bookings answers 404 Not Found, and not as boxoffice does: is it another server?"},
+		{"no problem", "application/problem+json", "<html>", 404, "http://SERVER/bookings answers 404 Not Found, and not as boxoffice does: is it another server?"},
+		{"success of another server", "text/html", "<html>", 200, "http://SERVER/bookings does not answer as boxoffice does: invalid character '<' looking for beginning of value"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			host := ""
+			c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				host = r.Host
+				w.Header().Set("Content-Type", test.contentType)
+				if test.status == 429 || test.status == 500 {
+					w.Header().Set("Retry-After", "3")
+				}
+				w.WriteHeader(test.status)
+				fmt.Fprint(w, test.body)
+			})
+			_, err := c.Book(t.Context(), client.Wish{})
+			if err == nil || strings.ReplaceAll(err.Error(), host, "SERVER") != test.want {
+				t.Errorf("got  %v\nwant %s", err, test.want)
+			}
+		})
+	}
+}
+
+// closed is the address of a service that is not there.
+func closed(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return "http://" + l.Addr().String()
+}
+
+func TestUnreachable(t *testing.T) {
+	url := closed(t)
+	c := connect(t, url)
+	_, err := c.Book(t.Context(), client.Wish{})
+	if !errors.Is(err, client.ErrUnreachable) || !strings.HasPrefix(err.Error(), url+" cannot be reached: ") || !strings.Contains(err.Error(), "refused") {
+		t.Errorf("%v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := c.Book(ctx, client.Wish{}); !errors.Is(err, context.Canceled) || errors.Is(err, client.ErrUnreachable) {
+		t.Errorf("given up: %v", err)
+	}
+	ctx, cancel = context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := c.Finish(ctx, client.Booking{ID: "b1"}); !errors.Is(err, client.ErrUnreachable) && !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("waiting: %v", err)
+	}
+}
+
+func TestWrongURL(t *testing.T) {
+	for _, url := range []string{"", "127.0.0.1:5200", "ftp://h", "http://", "http://[::1"} {
+		if _, err := client.New(url); err == nil {
+			t.Errorf("%q was taken", url)
+		}
+	}
+}
+
+// Finish waits for the free seat of a cancelled booking, and outlasts a service
+// that is away in between.
+func TestFinish(t *testing.T) {
+	answers := []any{
+		client.Booking{ID: "b1", Status: "Pending"},
+		http.StatusServiceUnavailable,
+		nil, // no answer at all
+		client.Booking{ID: "b1", Status: "Cancelled"},
+		client.Booking{ID: "b1", Status: "Cancelled", SeatReleased: true},
+	}
+	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/bookings/b1" {
+			t.Errorf("asked for %s", r.URL)
+		}
+		answer := answers[0]
+		answers = answers[1:]
+		switch a := answer.(type) {
+		case client.Booking:
+			_ = json.NewEncoder(w).Encode(a)
+		case int:
+			w.Header().Set("Content-Type", "application/problem+json")
+			w.WriteHeader(a)
+			fmt.Fprint(w, "{}")
+		default:
+			panic(http.ErrAbortHandler)
+		}
+	})
+	b, err := c.Finish(t.Context(), client.Booking{ID: "b1"})
+	if err != nil || !b.SeatReleased || len(answers) != 0 {
+		t.Errorf("%+v %v, %d answers left", b, err, len(answers))
+	}
+}
+
+func TestFinishGivesUpOnALostBooking(t *testing.T) {
+	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/problem+json")
+		w.WriteHeader(http.StatusNotFound)
+		fmt.Fprint(w, "{}")
+	})
+	_, err := c.Finish(t.Context(), client.Booking{ID: "b1"})
+	if p, ok := errors.AsType[*client.ProblemError](err); !ok || p.Status != http.StatusNotFound {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestReadyAndAccepting(t *testing.T) {
+	asked := map[string]int{}
+	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		asked[r.URL.Path]++
+		again := asked[r.URL.Path] > 1
+		if r.URL.Path == "/ready" && !again {
+			w.Header().Set("Content-Type", "application/problem+json")
+			w.WriteHeader(http.StatusServiceUnavailable)
+			fmt.Fprint(w, `{}`)
+			return
+		}
+		fmt.Fprintf(w, `{"status":"ready","accepting":%t}`, again)
+	})
+	if err := errors.Join(c.Ready(t.Context()), c.Accepting(t.Context())); err != nil || asked["/ready"] != 2 || asked["/stats"] != 2 {
+		t.Errorf("%v, asked %v", err, asked)
+	}
+	if status, err := c.Health(t.Context()); err != nil || status != "ready" {
+		t.Errorf("%q %v", status, err)
+	}
+}

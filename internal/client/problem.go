@@ -1,0 +1,65 @@
+package client
+
+import (
+	"encoding/json"
+	"fmt"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ProblemError is a refusal of the service, read from its problem document.
+type ProblemError struct {
+	Type    string       `json:"type"`
+	Title   string       `json:"title"`
+	Status  int          `json:"status"`
+	Detail  string       `json:"detail"`
+	Errors  []FieldError `json:"errors"`
+	TraceID string       `json:"traceId"`
+	// RetryAfter is when to try again; 0 if the service did not say.
+	RetryAfter time.Duration `json:"-"`
+}
+
+// FieldError is what is wrong with one field.
+type FieldError struct {
+	Field  string `json:"field"`
+	Detail string `json:"detail"`
+}
+
+// Error is one line for the problem and one for each field.
+func (p *ProblemError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d %s", p.Status, p.Title)
+	if p.Detail != "" {
+		b.WriteString(": " + p.Detail)
+	}
+	if p.RetryAfter > 0 {
+		fmt.Fprintf(&b, " (again in %s)", p.RetryAfter)
+	}
+	if p.TraceID != "" {
+		b.WriteString(" (trace " + p.TraceID + ")")
+	}
+	for _, e := range p.Errors {
+		fmt.Fprintf(&b, "\n  %s: %s", e.Field, e.Detail)
+	}
+	return b.String()
+}
+
+// readProblem makes an error of an answer that is none of the 200s.
+func readProblem(target string, res *http.Response, body []byte) error {
+	p := &ProblemError{}
+	media, _, err := mime.ParseMediaType(res.Header.Get("Content-Type"))
+	if err != nil || media != "application/problem+json" || json.Unmarshal(body, p) != nil {
+		return fmt.Errorf("%s answers %s, and not as boxoffice does: is it another server?", target, res.Status)
+	}
+	p.Status = res.StatusCode
+	if p.Title == "" {
+		p.Title = http.StatusText(p.Status)
+	}
+	if seconds, err := strconv.Atoi(res.Header.Get("Retry-After")); err == nil && seconds > 0 {
+		p.RetryAfter = time.Duration(seconds) * time.Second
+	}
+	return p
+}

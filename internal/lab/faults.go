@@ -1,0 +1,168 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/baggage"
+	"go.opentelemetry.io/otel/trace"
+
+	"boxoffice/messaging"
+)
+
+// baggageKey is the member of the W3C baggage that holds the script.
+const baggageKey = "boxoffice.lab.fault"
+
+// With is ctx with a script in its baggage, from which the first publish of the
+// booking, and every message that follows from it, takes it along.
+func With(ctx context.Context, s Script) (context.Context, error) {
+	member, err := baggage.NewMemberRaw(baggageKey, s.String())
+	if err != nil {
+		return ctx, fmt.Errorf("put the fault script into the baggage: %w", err)
+	}
+	b, err := baggage.FromContext(ctx).SetMember(member)
+	if err != nil {
+		return ctx, fmt.Errorf("put the fault script into the baggage: %w", err)
+	}
+	return baggage.ContextWithBaggage(ctx, b), nil
+}
+
+// Without is ctx without a script in its baggage.
+func Without(ctx context.Context) context.Context {
+	b := baggage.FromContext(ctx)
+	if b.Member(baggageKey).Key() == "" {
+		return ctx
+	}
+	return baggage.ContextWithBaggage(ctx, b.DeleteMember(baggageKey))
+}
+
+// scriptFrom is the script in ctx's baggage. A stranger's nonsense is none.
+func scriptFrom(ctx context.Context) Script {
+	text := baggage.FromContext(ctx).Member(baggageKey).Value()
+	if text == "" {
+		return nil
+	}
+	s, err := Parse(text)
+	if err != nil {
+		return nil
+	}
+	return s
+}
+
+// Faults injects the faults of the scripts that deliveries carry. Exit ends the
+// process; if it is nil, which is right where one process runs all services,
+// Exit does what Drop does.
+type Faults struct {
+	Log  *slog.Logger
+	Exit func()
+}
+
+var (
+	errInjected = errors.New("injected by the fault script")
+	errLost     = messaging.Unavailable(errors.New("the channel was lost on purpose"))
+)
+
+// Middleware injects the faults. Give it to the consumer only if the lab is on.
+func (f Faults) Middleware(next messaging.HandleFunc) messaging.HandleFunc {
+	return func(ctx context.Context, d *messaging.Delivery, e messaging.Event) ([]messaging.Event, error) {
+		var mine Script
+		for _, fault := range scriptFrom(ctx) {
+			if fault.Queue == d.Queue {
+				mine = append(mine, fault)
+			}
+		}
+		if len(mine) == 0 {
+			return next(ctx, d, e)
+		}
+		return f.inject(ctx, mine, d, e, next)
+	}
+}
+
+func (f Faults) inject(
+	ctx context.Context, s Script, d *messaging.Delivery, e messaging.Event, next messaging.HandleFunc,
+) ([]messaging.Event, error) {
+	if err := f.before(ctx, s, d); err != nil {
+		return nil, err
+	}
+	events, err := next(ctx, d, e)
+	if err != nil {
+		return nil, err
+	}
+	for _, fault := range s {
+		switch fault.Action {
+		case Duplicate:
+			f.strikes(ctx, fault, d)
+			events = append(events[:len(events):len(events)], events...)
+		case Drop, Exit:
+			if d.Count < fault.Count {
+				f.strikes(ctx, fault, d)
+				f.die(fault.Action, d.Settler)
+				return nil, errLost
+			}
+		case DropAfterPublish:
+			if d.Count < fault.Count {
+				f.strikes(ctx, fault, d)
+				d.Settler = loser{d.Settler}
+			}
+		case Fail, Poison, Delay: // they strike before
+		}
+	}
+	return events, nil
+}
+
+// before is what strikes before the event is handled.
+func (f Faults) before(ctx context.Context, s Script, d *messaging.Delivery) error {
+	for _, fault := range s {
+		switch {
+		case fault.Action == Delay:
+			f.strikes(ctx, fault, d)
+			if err := pause(ctx, fault.Delay); err != nil {
+				return err
+			}
+		case fault.Action == Poison:
+			f.strikes(ctx, fault, d)
+			return messaging.Permanent(fmt.Errorf("%w: %s", errInjected, fault))
+		case fault.Action == Fail && d.Attempt() <= fault.Count:
+			f.strikes(ctx, fault, d)
+			return fmt.Errorf("%w: %s, attempt %d", errInjected, fault, d.Attempt())
+		}
+	}
+	return nil
+}
+
+func (f Faults) die(a Action, s messaging.Settler) {
+	if a == Exit && f.Exit != nil {
+		f.Exit()
+	}
+	s.Lose()
+}
+
+// strikes makes a fault visible: on the delivery's span, and in the log.
+func (f Faults) strikes(ctx context.Context, fault Fault, d *messaging.Delivery) {
+	trace.SpanFromContext(ctx).AddEvent("fault injected", trace.WithAttributes(attribute.String("fault", fault.String())))
+	f.Log.WarnContext(ctx, "fault injected", "fault", fault.String(), "queue", d.Queue, "booking", d.CorrelationID,
+		"attempt", d.Attempt(), "delivered before", d.Count)
+}
+
+// loser loses the channel instead of acknowledging.
+type loser struct{ messaging.Settler }
+
+func (l loser) Ack() error {
+	l.Lose()
+	return errLost
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
