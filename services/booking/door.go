@@ -49,6 +49,7 @@ type order struct {
 	carrier carrier
 	key     string    // its Idempotency-Key, or ""
 	started time.Time // zero: it waits
+	again   bool      // it has been started before: without its fault script now
 }
 
 type counts struct{ accepted, throttled, unavailable int64 }

@@ -84,7 +84,10 @@ func (s *Service) postBooking(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	ctx := c.Request().Context()
+	ctx, err := s.withFaults(c)
+	if err != nil {
+		return err
+	}
 	var woken chan *settled
 	watch := func(id uuid.UUID) {
 		if wait > 0 {

@@ -1,10 +1,38 @@
 package booking
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
+
+	"boxoffice/internal/httpserver"
+	"boxoffice/internal/lab"
 )
+
+// headerFault is the fault script of one booking.
+const headerFault = "X-Lab-Fault"
+
+// withFaults is the request's context with the booking's fault script in its
+// baggage. Without the lab there is none, whatever the request brings along.
+func (s *Service) withFaults(c echo.Context) (context.Context, error) {
+	ctx := lab.Without(c.Request().Context())
+	text := c.Request().Header.Get(headerFault)
+	if !s.cfg.Lab || text == "" {
+		return ctx, nil
+	}
+	script, err := lab.Parse(text)
+	if err == nil {
+		ctx, err = lab.With(ctx, script)
+	}
+	if err != nil {
+		return nil, &httpserver.Problem{
+			Type: httpserver.TypeValidation, Title: "Wrong fault script", Status: http.StatusUnprocessableEntity,
+			Detail: "Nothing was booked.", Errors: []httpserver.FieldError{{Field: headerFault, Detail: err.Error()}},
+		}
+	}
+	return ctx, nil
+}
 
 // postDrain closes the door, as SIGTERM does, but the service goes on.
 func (s *Service) postDrain(c echo.Context) error {

@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 
 	"boxoffice/internal/database"
+	"boxoffice/internal/lab"
 )
 
 // overdueOrder is an unfinished booking as its row has it.
@@ -170,7 +171,7 @@ func (s *Service) redrive(ctx context.Context, o overdueOrder, now time.Time) er
 	if err != nil || !mine {
 		return err
 	}
-	ctx = s.tel.Propagator.Extract(ctx, propagation.MapCarrier(o.carrier))
+	ctx = lab.Without(s.tel.Propagator.Extract(ctx, propagation.MapCarrier(o.carrier)))
 	s.counts.redriven.Add(1)
 	s.log.WarnContext(ctx, "redriving an overdue booking", "booking", o.ID, "status", o.Status, "redrive", o.redrives+1)
 	return s.publish(ctx, o.order)

@@ -18,6 +18,7 @@ func (d *door) restore(orders []order, deadline time.Duration) []order {
 	defer d.mu.Unlock()
 	var start []order
 	for _, o := range orders {
+		o.again = !o.started.IsZero()
 		s := &slot{order: o, committed: true}
 		switch {
 		case !o.started.IsZero() && d.now().Sub(o.started) > deadline && len(d.overdue) < d.limits.Overdue:
@@ -63,6 +64,7 @@ func (s *Service) recover(ctx context.Context) error {
 		if o.Status == Pending {
 			pending = append(pending, o.order)
 		} else {
+			o.again = true
 			releasing = append(releasing, o.order)
 		}
 	}
@@ -72,6 +74,7 @@ func (s *Service) recover(ctx context.Context) error {
 	s.starter.add(s.door.restore(pending, s.cfg.SagaDeadline)...)
 	s.starter.add(releasing...)
 	s.door.drain(false)
+	s.recovered.Store(true)
 	return nil
 }
 

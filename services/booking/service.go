@@ -12,11 +12,13 @@ package booking
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"boxoffice/internal/httpserver"
@@ -51,6 +53,8 @@ type Service struct {
 	counts  outcomes
 	metrics *metrics
 	handler http.Handler
+
+	recovered atomic.Bool // the door was opened
 }
 
 // New makes the service. It does nothing until Run; its Handler answers from
@@ -69,7 +73,7 @@ func New(cfg Config, deps participant.Deps) *Service {
 		keys:        newInProgress(),
 	}
 	s.metrics = s.newMetrics()
-	e := httpserver.New(httpserver.Options{Telemetry: deps.Telemetry, Checks: s.Checks()})
+	e := httpserver.New(httpserver.Options{Telemetry: deps.Telemetry, Checks: append(s.Checks(), httpserver.Check{Name: "door", Check: s.opened})})
 	e.POST("/bookings", s.postBooking)
 	e.GET("/bookings", s.listBookings)
 	e.GET("/bookings/:id", s.getBooking)
@@ -81,6 +85,15 @@ func New(cfg Config, deps participant.Deps) *Service {
 	}
 	s.handler = e
 	return s
+}
+
+// opened is whether the door was opened: not before the bookings of an earlier
+// run have their places.
+func (s *Service) opened(context.Context) error {
+	if !s.recovered.Load() {
+		return errors.New("still taking up the bookings of an earlier run")
+	}
+	return nil
 }
 
 // Handler serves the HTTP of the service.

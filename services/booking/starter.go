@@ -7,6 +7,7 @@ import (
 
 	"go.opentelemetry.io/otel/propagation"
 
+	"boxoffice/internal/lab"
 	"boxoffice/internal/retry"
 )
 
@@ -64,6 +65,9 @@ func (s *starter) run(ctx context.Context, begin func(context.Context, order)) {
 // for as long as it takes. It is safe to repeat.
 func (s *Service) begin(ctx context.Context, o order) {
 	ctx = s.tel.Propagator.Extract(ctx, propagation.MapCarrier(o.carrier))
+	if o.again {
+		ctx = lab.Without(ctx)
+	}
 	err := retry.Forever(ctx, s.log, "starting the saga of "+o.ID.String(), func(ctx context.Context) error {
 		if !o.started.Equal(o.CreatedAt) { // it waited: its row does not know yet
 			mine, err := s.store.start(ctx, o)
