@@ -2,6 +2,7 @@ package messaging
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -81,8 +82,9 @@ func NewTopology(retryDelays []time.Duration) Topology {
 			Binding{ExchangeRedeliver, "*." + work, work},
 			Binding{ExchangeDead, work, dead})
 	}
+	delays := slices.Compact(slices.Sorted(slices.Values(retryDelays))) // equal delays share a queue
 	for _, service := range []string{Booking, Seats, Payments} {
-		for _, d := range retryDelays {
+		for _, d := range delays {
 			wait := WaitQueueName(service, d)
 			t.Queues = append(t.Queues, Queue{Name: wait, TTL: d, DeadLetterExchange: ExchangeRedeliver})
 			t.Bindings = append(t.Bindings, Binding{ExchangeRetry, delayName(d) + "." + service + ".*", wait})

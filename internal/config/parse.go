@@ -91,7 +91,6 @@ const maxDelay = 24 * time.Hour
 
 func parseDelays(text string, tag *kong.Tag) ([]time.Duration, error) {
 	var delays []time.Duration
-	seen := map[time.Duration]bool{}
 	for part := range strings.SplitSeq(text, ",") {
 		d, err := time.ParseDuration(strings.TrimSpace(part))
 		if err != nil {
@@ -100,10 +99,6 @@ func parseDelays(text string, tag *kong.Tag) ([]time.Duration, error) {
 		if d < time.Millisecond || d > maxDelay || d%time.Millisecond != 0 {
 			return nil, fmt.Errorf("must have delays from 1ms to %s, in whole milliseconds", maxDelay)
 		}
-		if seen[d] {
-			return nil, errors.New("has one delay twice; each has a queue of its own")
-		}
-		seen[d] = true
 		delays = append(delays, d)
 	}
 	return delays, nil
