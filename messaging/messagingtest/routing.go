@@ -1,0 +1,133 @@
+package messagingtest
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+
+	"boxoffice/messaging"
+)
+
+func routing() []clause {
+	return []clause{
+		{"an event reaches the queues of its consumers and no other", "", eventsReachTheirQueues},
+		{"PaymentFailed is one message for each of its two consumers", "", fanOutIsIndependent},
+		{"a queue that is bound twice gets a message once", "", boundTwiceIsStoredOnce},
+		{"a copy of a consumer is its own", "", copiesShareNothing},
+		{"a redrive key reaches the one queue that failed", "", redriveReachesOneQueue},
+		{"the dead exchange parks by work queue", "", parkingReachesOneQueue},
+	}
+}
+
+func eventsReachTheirQueues(f *fixture) {
+	b := f.declared("publisher")
+	consumers := map[string][]string{
+		"BookingCreated":   {"seats.BookingCreated"},
+		"SeatReserved":     {"payments.SeatReserved"},
+		"SeatRejected":     {"booking.SeatRejected"},
+		"PaymentSucceeded": {"booking.PaymentSucceeded"},
+		"PaymentFailed":    {"booking.PaymentFailed", "seats.PaymentFailed"},
+		"SeatReleased":     {"booking.SeatReleased"},
+	}
+	want := map[string][]string{}
+	for event, queues := range consumers {
+		f.publish(b, messaging.ExchangeEvents, event, message(event))
+		for _, q := range queues {
+			want[q] = append(want[q], event)
+		}
+	}
+	for _, q := range topology().Queues {
+		f.expectContents(b, q.Name, want[q.Name]...)
+	}
+}
+
+func fanOutIsIndependent(f *fixture) {
+	b := f.declared("publisher")
+	f.publish(b, messaging.ExchangeEvents, "PaymentFailed", message("one"))
+	if d := f.next(bookingQueue); d.ID != "one" || d.Count != 0 {
+		f.Errorf("booking got %s, delivered %d times before", d.ID, d.Count)
+	}
+	f.expectContents(b, bookingQueue)
+	f.expectContents(b, seatsQueue, "one") // booking's ack settled nothing of seats'
+
+	deliveries := make(chan struct{}, 10)
+	var lost atomic.Bool
+	seats := f.consume(f.connect("seats"), seatsQueue, 1, func(_ context.Context, d *messaging.Delivery) {
+		deliveries <- struct{}{}
+		if lost.CompareAndSwap(false, true) {
+			d.Settler.Lose()
+		} else if err := d.Settler.Ack(); err != nil {
+			f.Errorf("ack: %v", err)
+		}
+	})
+	receive(f, deliveries, "the delivery to seats")
+	receive(f, deliveries, "its redelivery")
+	seats.finish()
+	f.expectContents(b, bookingQueue) // what seats lost came back to seats alone
+	f.expectContents(b, seatsQueue)
+}
+
+func copiesShareNothing(f *fixture) {
+	b := f.declared("publisher")
+	m := message("one")
+	m.Headers = map[string]any{"text": "as sent", "bytes": []byte("as sent")}
+	f.publish(b, messaging.ExchangeEvents, "PaymentFailed", m)
+	scribble := func(m messaging.Message) {
+		for i := range m.Body {
+			m.Body[i] = '!'
+		}
+		if b, ok := m.Headers["bytes"].([]byte); ok {
+			copy(b, "!!!!!!!")
+		}
+		m.Headers["text"] = "changed"
+	}
+	scribble(m)
+	for _, queue := range []string{bookingQueue, seatsQueue} { // the publisher has scribbled, then the other consumer
+		d := f.next(queue)
+		if string(d.Body) != "body of one" || d.Header("text") != "as sent" || d.Header("bytes") != "as sent" {
+			f.Errorf("%s got %q with %v", queue, d.Body, d.Headers)
+		}
+		scribble(d.Message)
+	}
+}
+
+func boundTwiceIsStoredOnce(f *fixture) {
+	b := f.declared("publisher")
+	err := b.Declare(f.ctx, messaging.Topology{
+		Queues: []messaging.Queue{{Name: "test.Twice", DeliveryLimit: testLimit}},
+		Bindings: []messaging.Binding{
+			{Exchange: messaging.ExchangeEvents, Key: "Twice", Queue: "test.Twice"},
+			{Exchange: messaging.ExchangeEvents, Key: "#", Queue: "test.Twice"},
+		},
+	}, messaging.TopologyDeclare)
+	if err != nil {
+		f.Fatalf("declare: %v", err)
+	}
+	f.publish(b, messaging.ExchangeEvents, "Twice", message("one"))
+	f.publish(b, messaging.ExchangeEvents, "BookingCreated", message("two"))
+	f.expectContents(b, "test.Twice", "one", "two")
+	f.expectContents(b, createdQueue, "two")
+}
+
+func redriveReachesOneQueue(f *fixture) {
+	b := f.declared("publisher")
+	f.publish(b, messaging.ExchangeRedeliver, messaging.RedriveKey(seatsQueue), message("again"))
+	f.expectContents(b, seatsQueue, "again")
+	f.expectContents(b, bookingQueue)
+	err := b.Publish(f.ctx, messaging.ExchangeRedeliver, messaging.RedriveKey("seats.Nothing"), message("lost"))
+	if !errors.Is(err, messaging.ErrUnroutable) {
+		f.Errorf("a redrive to no queue: %v, want ErrUnroutable", err)
+	}
+}
+
+func parkingReachesOneQueue(f *fixture) {
+	b := f.declared("publisher")
+	want := ids("parked", 3)
+	dead := f.park(b, seatsQueue, want)
+	if got := f.contents(b, dead); !slices.Equal(got, want) {
+		f.Errorf("%s holds %v, want %v", dead, got, want)
+	}
+	f.expectContents(b, messaging.DeadQueueName(bookingQueue))
+	f.expectContents(b, seatsQueue)
+}
