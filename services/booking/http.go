@@ -88,23 +88,14 @@ func (s *Service) postBooking(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	var woken chan *settled
-	watch := func(id uuid.UUID) {
-		if wait > 0 {
-			woken = s.waiters.add(id)
-		}
-	}
-	b, replayed, err := s.book(ctx, wish, key, watch)
+	waiting := waiter{in: s.waiters, wait: wait}
+	defer waiting.stop()
+	b, replayed, err := s.book(ctx, wish, key, waiting.watch)
 	if err != nil {
 		return err
 	}
-	if woken != nil {
-		defer s.waiters.remove(b.ID, woken)
-		if b.Status == Pending {
-			if b, err = s.awaitOutcome(ctx, b, woken, wait); err != nil {
-				return storeDown(err)
-			}
-		}
+	if b, err = s.awaitOutcome(ctx, b, &waiting); err != nil {
+		return storeDown(err)
 	}
 	if replayed {
 		c.Response().Header().Set(headerReplayed, "true")

@@ -105,13 +105,41 @@ func (s *Service) wakeOthers(ctx context.Context) error {
 	return nil
 }
 
-// awaitOutcome waits for the outcome of a Pending booking until the time is up,
-// the client leaves or the service stops, and returns the booking as it is then.
-func (s *Service) awaitOutcome(ctx context.Context, b Booking, woken <-chan *settled, d time.Duration) (Booking, error) {
-	timer := time.NewTimer(d)
+// waiter is one client that may wait for one booking.
+type waiter struct {
+	in    *waiters
+	wait  time.Duration // 0: it does not
+	id    uuid.UUID
+	woken chan *settled // nil: it does not wait
+}
+
+// watch has the client woken for the booking of id, and for no other.
+func (w *waiter) watch(id uuid.UUID) {
+	w.stop()
+	if w.wait > 0 {
+		w.id, w.woken = id, w.in.add(id)
+	}
+}
+
+// stop ends the watch, if there is one.
+func (w *waiter) stop() {
+	if w.woken != nil {
+		w.in.remove(w.id, w.woken)
+		w.woken = nil
+	}
+}
+
+// awaitOutcome waits for the outcome of a Pending booking that w watches until
+// the time is up, the client leaves or the service stops, and returns the
+// booking as it is then.
+func (s *Service) awaitOutcome(ctx context.Context, b Booking, w *waiter) (Booking, error) {
+	if b.Status != Pending || w.woken == nil {
+		return b, nil
+	}
+	timer := time.NewTimer(w.wait)
 	defer timer.Stop()
 	select {
-	case outcome := <-woken:
+	case outcome := <-w.woken:
 		if outcome == nil {
 			return s.store.get(ctx, b.ID)
 		}
@@ -175,15 +203,12 @@ func (s *Service) getBooking(c echo.Context) error {
 		return err
 	}
 	ctx := c.Request().Context()
-	var woken chan *settled
-	if wait > 0 {
-		if woken = s.waiters.add(id); woken != nil { // before the look, so that no outcome slips between
-			defer s.waiters.remove(id, woken)
-		}
-	}
+	waiting := waiter{in: s.waiters, wait: wait}
+	defer waiting.stop()
+	waiting.watch(id) // before the look, so that no outcome slips between
 	b, err := s.store.get(ctx, id)
-	if err == nil && b.Status == Pending && woken != nil {
-		b, err = s.awaitOutcome(ctx, b, woken, wait)
+	if err == nil {
+		b, err = s.awaitOutcome(ctx, b, &waiting)
 	}
 	if errors.Is(err, errNotFound) {
 		return httpserver.NotFound("There is no booking " + id.String() + ".")
