@@ -2,6 +2,7 @@ package messaging
 
 import (
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -77,22 +78,44 @@ func integer(v any) (int64, bool) {
 	return 0, false
 }
 
+// maxCopied bounds the headers of a copy, in bytes: brokers want them in one
+// frame, beside what is added to them.
+const maxCopied = 64 << 10
+
 // copyForRepublish is m without what the broker added (x-death and its kin,
-// delivery counts) and without headers that not every broker can send again:
-// a copy that cannot be published would hold its delivery for ever.
+// delivery counts) and without headers that not every broker can send again,
+// by their type or size: a copy that cannot be published would hold its
+// delivery for ever.
 func (m Message) copyForRepublish() Message {
 	headers := make(map[string]any, len(m.Headers)+6)
-	for k, v := range m.Headers {
-		if brokerHeader(k) {
+	size := 0
+	names := append([]string{"traceparent", "tracestate", "baggage"}, slices.Sorted(maps.Keys(m.Headers))...)
+	for _, name := range names {
+		value, there := m.Headers[name]
+		_, done := headers[name]
+		n, ok := scalarSize(value)
+		if !there || done || !ok || brokerHeader(name) || len(name) > 255 || size+len(name)+n > maxCopied {
 			continue
 		}
-		switch v.(type) {
-		case string, []byte, bool, int, int8, int16, int32, int64, float32, float64, time.Time, nil:
-			headers[k] = v
-		}
+		size += len(name) + n
+		headers[name] = value
 	}
 	m.Headers = headers
 	return m
+}
+
+// scalarSize is about what a header's value takes; false if it is none that
+// every broker carries.
+func scalarSize(value any) (int, bool) {
+	switch v := value.(type) {
+	case string:
+		return len(v) + 16, true
+	case []byte:
+		return len(v) + 16, true
+	case bool, int, int8, int16, int32, int64, float32, float64, time.Time, nil:
+		return 16, true
+	}
+	return 0, false
 }
 
 func brokerHeader(name string) bool {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"unicode/utf8"
 )
@@ -52,6 +53,29 @@ func TestCopyLeavesOutWhatTheBrokerAdded(t *testing.T) {
 	out["new"] = 1
 	if _, ok := in["new"]; ok {
 		t.Error("the copy shares its headers with the original")
+	}
+}
+
+// Whatever headers a stranger sends, the copy can be published.
+func TestCopyIsBounded(t *testing.T) {
+	in := map[string]any{"traceparent": "00-…", strings.Repeat("n", 300): "x", "huge": strings.Repeat("x", 120<<10)}
+	for i := range 10_000 {
+		in[fmt.Sprintf("h%05d", i)] = int64(i)
+	}
+	size := 0
+	copied := (Message{Headers: in}).copyForRepublish().Headers
+	if copied["traceparent"] != "00-…" {
+		t.Error("the trace context is lost")
+	}
+	for name, value := range copied {
+		if len(name) > 255 {
+			t.Errorf("a name of %d bytes", len(name))
+		}
+		n, _ := scalarSize(value)
+		size += len(name) + n
+	}
+	if size > maxCopied || size < maxCopied/2 {
+		t.Errorf("%d bytes of headers", size)
 	}
 }
 

@@ -1,0 +1,134 @@
+package rabbitmq
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	neturl "net/url"
+	"slices"
+	"sync"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+)
+
+// link keeps one connection to the broker up, for ever.
+type link struct {
+	url, name string
+	opts      Options
+	log       *slog.Logger
+	state     watched[linkState]
+
+	cancel context.CancelFunc // ends run
+	done   chan struct{}      // run has returned
+}
+
+// linkState is a connection, or why there is none.
+type linkState struct {
+	conn *connection
+	err  error
+}
+
+func newLink(url, role string, opts Options) *link {
+	l := &link{url: url, name: opts.Name + " " + role, opts: opts, done: make(chan struct{})}
+	l.log = opts.Logger.With("broker", redacted(url), "connection", l.name)
+	l.state.set(linkState{err: errors.New("not connected yet")})
+	return l
+}
+
+func (l *link) start(tasks *sync.WaitGroup) {
+	ctx, cancel := context.WithCancel(context.Background())
+	l.cancel = cancel
+	tasks.Go(func() {
+		defer close(l.done)
+		l.run(ctx)
+	})
+}
+
+func redacted(url string) string {
+	u, err := neturl.Parse(url)
+	if err != nil {
+		return "?"
+	}
+	return u.Redacted()
+}
+
+func (l *link) run(ctx context.Context) {
+	for retry := l.opts.newBackoff(); ctx.Err() == nil; {
+		conn, err := dial(ctx, l.url, l.name, l.opts)
+		if err == nil {
+			retry.Reset()
+			l.log.InfoContext(ctx, "connected to the broker")
+			err = l.hold(ctx, conn)
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		l.state.set(linkState{err: err})
+		wait := retry.NextBackOff()
+		l.log.WarnContext(ctx, "no connection to the broker; trying again", "error", err, "in", wait)
+		sleep(ctx, wait)
+	}
+}
+
+// hold hands out a connection until it ends.
+func (l *link) hold(ctx context.Context, conn *connection) error {
+	l.state.set(linkState{conn: conn})
+	if ctx.Err() != nil { // close may have looked before the connection was there
+		conn.cut()
+	}
+	if err := conn.watch(); err != nil {
+		return fmt.Errorf("connection lost: %w", err)
+	}
+	return errors.New("connection closed")
+}
+
+// up is the connection, once there is one.
+func (l *link) up(ctx context.Context) (*connection, error) {
+	for {
+		state, changed := l.state.get()
+		if state.conn != nil {
+			return state.conn, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, fmt.Errorf("%w (%w)", ended(ctx), l.problem())
+		}
+	}
+}
+
+// current is the connection, if there is one.
+func (l *link) current() []*connection {
+	if state, _ := l.state.get(); state.conn != nil {
+		return []*connection{state.conn}
+	}
+	return nil
+}
+
+// problem is why nothing can be sent, or nil.
+func (l *link) problem() error {
+	state, _ := l.state.get()
+	if state.conn == nil {
+		return fmt.Errorf("the broker is unreachable: %w", state.err)
+	}
+	if blocked, _ := state.conn.blocked.get(); blocked.Active {
+		return fmt.Errorf("the broker blocks publishing: %s", blocked.Reason)
+	}
+	return nil
+}
+
+// close ends the connection, in good order if ctx leaves the time.
+func (l *link) close(ctx context.Context) {
+	l.cancel()
+	if state, _ := l.state.get(); state.conn != nil {
+		state.conn.close(ctx)
+	}
+	<-l.done
+}
+
+// refusal is whether err is the broker's answer with one of these codes.
+func refusal(err error, codes ...int) bool {
+	var e *amqp.Error
+	return errors.As(err, &e) && e.Server && slices.Contains(codes, e.Code)
+}

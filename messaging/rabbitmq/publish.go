@@ -1,0 +1,191 @@
+package rabbitmq
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"boxoffice/messaging"
+)
+
+// publisher keeps one publishing session open and sends every publish through it.
+type publisher struct {
+	link     *link
+	topology *topology
+	tasks    *sync.WaitGroup
+	closing  <-chan struct{} // closes when nothing may be written any more
+	opts     Options
+	log      *slog.Logger
+
+	// slots holds one entry for each publish from before it is written until
+	// its confirm resolved, waited for or not.
+	slots   chan struct{}
+	session watched[publishState]
+}
+
+// publishState is a session, or why there is none.
+type publishState struct {
+	session *publishSession
+	err     error
+}
+
+func newPublisher(b *Broker) *publisher {
+	return &publisher{
+		link: b.publishing, topology: &b.topology, tasks: &b.tasks, closing: b.closing.Done(), opts: b.opts, log: b.log,
+		slots: make(chan struct{}, b.opts.PublishWindow),
+	}
+}
+
+// run opens a session on each connection, and another one when only the
+// channel was lost. It ends with ctx and the last session.
+func (p *publisher) run(ctx context.Context) {
+	for retry := p.opts.newBackoff(); ctx.Err() == nil; {
+		conn, err := p.link.up(ctx)
+		if err != nil {
+			return
+		}
+		session, err := p.open(ctx, conn)
+		if err == nil {
+			retry.Reset()
+			p.session.set(publishState{session: session})
+			err = session.serve()
+			if refusal(err, amqp.NotFound) {
+				conn.incomplete.Store(true)
+			}
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		p.session.set(publishState{err: err})
+		wait := retry.NextBackOff()
+		p.log.WarnContext(ctx, "publishing is interrupted", "error", err, "in", wait)
+		sleep(ctx, wait)
+	}
+}
+
+func (p *publisher) open(ctx context.Context, conn *connection) (*publishSession, error) {
+	if err := p.topology.ensure(ctx, p.tasks, conn); err != nil {
+		return nil, err
+	}
+	return await(ctx, p.tasks, func() (*publishSession, error) {
+		return newPublishSession(conn, cap(p.slots))
+	}, func(s *publishSession) { conn.closeChannel(s.channel) })
+}
+
+// problem is why nothing can be published, or nil.
+func (p *publisher) problem() error {
+	if err := p.link.problem(); err != nil {
+		return err
+	}
+	state, _ := p.session.get()
+	switch {
+	case state.session != nil:
+		return nil
+	case state.err != nil:
+		return fmt.Errorf("publishing is interrupted: %w", state.err)
+	}
+	return errors.New("publishing has not begun yet")
+}
+
+// publish sends one message and waits for its confirm.
+func (p *publisher) publish(ctx context.Context, exchange, key string, message amqp.Publishing) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	select {
+	case p.slots <- struct{}{}:
+	case <-ctx.Done():
+		return fmt.Errorf("%w (waiting for earlier confirms)", ctx.Err())
+	case <-p.closing:
+		return messaging.ErrClosed
+	}
+	release := func() { <-p.slots }
+	defer func() { release() }()
+	for {
+		session, err := p.ready(ctx)
+		if err != nil {
+			return err
+		}
+		a := &attempt{exchange: exchange, key: key, message: message, written: make(chan struct{})}
+		select {
+		case session.attempts <- a:
+		case <-session.lost:
+			continue
+		case <-ctx.Done():
+			return p.gaveUp(ctx)
+		case <-p.closing:
+			return messaging.ErrClosed
+		}
+		err = session.wait(ctx.Done(), a)
+		switch {
+		case errors.Is(err, errNotWritten):
+			continue
+		case errors.Is(err, errGaveUp):
+			// The slot stays taken until the broker has spoken: it is what bounds
+			// the confirms, and the returns, that may be outstanding.
+			slot := release
+			release = func() {}
+			p.tasks.Go(func() {
+				_ = session.wait(nil, a) // there is no one left to tell
+				slot()
+			})
+			return p.gaveUp(ctx)
+		}
+		return err
+	}
+}
+
+// ready is the session, once there is one that is not blocked. The broker would
+// not read what is written to a blocked one.
+func (p *publisher) ready(ctx context.Context) (*publishSession, error) {
+	for {
+		state, changed := p.session.get()
+		var lost <-chan struct{}
+		if state.session != nil {
+			var blocked amqp.Blocking
+			blocked, changed = state.session.conn.blocked.get()
+			if !blocked.Active {
+				return state.session, nil
+			}
+			lost = state.session.lost
+		}
+		select {
+		case <-changed:
+		case <-lost:
+		case <-ctx.Done():
+			return nil, p.gaveUp(ctx)
+		case <-p.closing:
+			return nil, messaging.ErrClosed
+		}
+	}
+}
+
+// gaveUp is the error of a publish whose context ended.
+func (p *publisher) gaveUp(ctx context.Context) error {
+	if err := p.problem(); err != nil {
+		return fmt.Errorf("%w (%w)", ctx.Err(), err)
+	}
+	return fmt.Errorf("%w (waiting for the broker's confirm)", ctx.Err())
+}
+
+// drain waits until every confirm has resolved, and says how many have not when
+// ctx ends. Nothing may publish any more.
+func (p *publisher) drain(ctx context.Context) int {
+	for taken := range cap(p.slots) {
+		select {
+		case p.slots <- struct{}{}:
+			continue
+		default:
+		}
+		select {
+		case p.slots <- struct{}{}:
+		case <-ctx.Done():
+			return cap(p.slots) - taken
+		}
+	}
+	return 0
+}

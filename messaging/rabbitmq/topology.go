@@ -1,0 +1,193 @@
+package rabbitmq
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"boxoffice/messaging"
+)
+
+// topology remembers what was declared, to declare it again on each connection.
+type topology struct {
+	mu         sync.Mutex
+	generation int64 // 0: nothing was declared
+	want       messaging.Topology
+	mode       messaging.TopologyMode
+	declareErr error // of the last Declare
+	ensureErr  error // of the last time it was declared again
+}
+
+// problem is why the topology is not there, or nil.
+func (t *topology) problem() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.declareErr != nil {
+		return t.declareErr
+	}
+	return t.ensureErr
+}
+
+func (t *topology) begin() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.declareErr = errors.New("the topology is not declared yet")
+}
+
+// declare declares a topology through conn, and remembers it unless the broker
+// refuses. The other connections that were up before need not declare it.
+func (t *topology) declare(ctx context.Context, tasks *sync.WaitGroup, want messaging.Topology, mode messaging.TopologyMode, conn *connection, others ...*connection) error {
+	if err := conn.lockTopology(ctx); err != nil {
+		return err
+	}
+	defer conn.unlockTopology()
+	err := declareWith(ctx, tasks, conn, want, mode)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if errors.Is(err, messaging.ErrTopology) {
+		t.declareErr = err
+	}
+	if err != nil {
+		return err
+	}
+	t.generation++
+	t.want, t.mode, t.declareErr, t.ensureErr = want, mode, nil, nil
+	for _, c := range append(others, conn) {
+		c.declared.Store(t.generation)
+	}
+	return nil
+}
+
+// ensure declares what is remembered, unless conn has it already.
+func (t *topology) ensure(ctx context.Context, tasks *sync.WaitGroup, conn *connection) error {
+	if err := conn.lockTopology(ctx); err != nil {
+		return err
+	}
+	defer conn.unlockTopology()
+	if conn.incomplete.Swap(false) {
+		conn.declared.Store(0)
+	}
+	t.mu.Lock()
+	generation, want, mode := t.generation, t.want, t.mode
+	t.mu.Unlock()
+	if conn.declared.Load() == generation {
+		return nil
+	}
+	err := declareWith(ctx, tasks, conn, want, mode)
+	if err == nil {
+		conn.declared.Store(generation)
+	}
+	if err == nil || errors.Is(err, messaging.ErrTopology) {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.ensureErr = err
+	}
+	return err
+}
+
+// declareWith is declareAll, abandoned when ctx ends.
+func declareWith(ctx context.Context, tasks *sync.WaitGroup, conn *connection, want messaging.Topology, mode messaging.TopologyMode) error {
+	_, err := await(ctx, tasks, func() (struct{}, error) {
+		return struct{}{}, declareAll(ctx, conn, want, mode)
+	}, func(struct{}) {})
+	return err
+}
+
+func declareAll(ctx context.Context, conn *connection, want messaging.Topology, mode messaging.TopologyMode) error {
+	channel, err := conn.Channel()
+	if err != nil {
+		return fmt.Errorf("open a channel: %w", err)
+	}
+	defer conn.closeChannel(channel)
+	d := declarer{ended: ctx.Err, channel: channel, check: mode == messaging.TopologyCheck}
+	for _, name := range want.Exchanges {
+		d.exchange(name)
+	}
+	for _, q := range want.Queues {
+		d.queue(q)
+	}
+	for _, b := range want.Bindings {
+		d.bind(b)
+	}
+	return d.err
+}
+
+// declarer declares one object after the other on one channel, which the first
+// refusal closes: after an error it does nothing more.
+type declarer struct {
+	ended   func() error // of its context
+	channel *amqp.Channel
+	check   bool
+	err     error
+}
+
+func (d *declarer) do(call func() error, kind, name string) {
+	if d.err == nil {
+		d.err = d.ended()
+	}
+	if d.err != nil {
+		return
+	}
+	err := call()
+	switch {
+	case err == nil:
+	case refusal(err, amqp.AccessRefused, amqp.NotFound, amqp.ResourceLocked, amqp.PreconditionFailed, amqp.NotAllowed, amqp.NotImplemented):
+		d.err = fmt.Errorf("%w: %s %q: %w", messaging.ErrTopology, kind, name, err)
+	default:
+		d.err = fmt.Errorf("declare the %s %q: %w", kind, name, err)
+	}
+}
+
+func (d *declarer) exchange(name string) {
+	declare := d.channel.ExchangeDeclare
+	if d.check {
+		declare = d.channel.ExchangeDeclarePassive
+	}
+	d.do(func() error { return declare(name, amqp.ExchangeTopic, true, false, false, false, nil) }, "exchange", name)
+}
+
+func (d *declarer) queue(q messaging.Queue) {
+	declare, args := d.channel.QueueDeclare, arguments(q)
+	if d.check {
+		declare, args = d.channel.QueueDeclarePassive, nil
+	}
+	d.do(func() error {
+		_, err := declare(q.Name, true, false, false, false, args)
+		return err
+	}, "queue", q.Name)
+}
+
+// bind does nothing when it only checks: there is no passive bind.
+func (d *declarer) bind(b messaging.Binding) {
+	if d.check {
+		return
+	}
+	d.do(func() error { return d.channel.QueueBind(b.Queue, b.Key, b.Exchange, false, nil) },
+		"binding", b.Exchange+" → "+b.Key+" → "+b.Queue)
+}
+
+// arguments declare a quorum queue. Dead-lettering at least once needs
+// reject-publish; with drop-head it silently becomes at most once.
+func arguments(q messaging.Queue) amqp.Table {
+	args := amqp.Table{
+		amqp.QueueTypeArg:     amqp.QueueTypeQuorum,
+		amqp.QueueOverflowArg: amqp.QueueOverflowRejectPublish,
+	}
+	if q.DeliveryLimit > 0 {
+		args["x-delivery-limit"] = int64(q.DeliveryLimit)
+	}
+	if q.TTL > 0 {
+		args[amqp.QueueMessageTTLArg] = q.TTL.Milliseconds()
+	}
+	if q.DeadLetterExchange != "" {
+		args["x-dead-letter-exchange"] = q.DeadLetterExchange
+		args["x-dead-letter-strategy"] = "at-least-once"
+		if q.DeadLetterKey != "" {
+			args["x-dead-letter-routing-key"] = q.DeadLetterKey
+		}
+	}
+	return args
+}
