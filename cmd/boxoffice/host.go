@@ -29,6 +29,9 @@ type service interface {
 	Run(ctx context.Context) error
 }
 
+// drainer is a service with clients that wait: it sends them away before it stops.
+type drainer interface{ Drain() }
+
 // host runs a service with what was opened for it.
 type host struct {
 	name      string
@@ -49,15 +52,27 @@ func (h *host) url() string {
 }
 
 // run works until ctx ends or the service fails, and closes everything. It
-// stops from the outside in: requests finish while the service still works,
-// then its deliveries, and telemetry last.
+// stops from the outside in: it takes no more work, requests finish while the
+// service still works, then its deliveries, and telemetry last.
 func (h *host) run(ctx context.Context) error {
 	h.telemetry.Logger.InfoContext(ctx, "listening", "url", h.url())
 	working, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	serving, stopServing := context.WithCancel(ctx)
+	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopServing()
 	var running errgroup.Group
+	running.Go(func() error {
+		defer stopServing()
+		select {
+		case <-serving.Done(): // the service failed
+			return nil
+		case <-ctx.Done():
+		}
+		if d, ok := h.service.(drainer); ok {
+			d.Drain()
+		}
+		return nil
+	})
 	running.Go(func() error {
 		defer stop()
 		return httpserver.Serve(serving, h.listener, h.service.Handler(), requestGrace)

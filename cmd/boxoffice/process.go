@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"syscall"
 
 	"boxoffice/internal/config"
@@ -59,10 +60,22 @@ func (p process) open(ctx context.Context, name string, at place, b builder) (h 
 	}
 	h.service = b.build(participant.Settings{
 		Instance: instance, RetryDelays: p.settings.RetryDelays, Topology: p.settings.Topology,
-		Prefetch: p.settings.Prefetch, Grace: handlerGrace,
+		Prefetch: p.settings.Prefetch, Grace: handlerGrace, Lab: p.settings.LabOn(p.shared), Exit: p.exit(),
 	}, participant.Deps{DB: h.db, Broker: h.broker, Telemetry: h.telemetry})
 	return h, nil
 }
+
+// exit is how the fault of that name ends the process, which a process of all
+// services does not do.
+func (p process) exit() func() {
+	if p.shared {
+		return nil
+	}
+	return func() { os.Exit(exitByFault) }
+}
+
+// exitByFault is the exit code of a process that a fault script ended.
+const exitByFault = 70
 
 // listen says what to change when it cannot.
 func listen(ctx context.Context, at place) (net.Listener, error) {

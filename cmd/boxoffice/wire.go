@@ -38,9 +38,17 @@ func (b rabbitBroker) connect(service string, log *slog.Logger) (messaging.Broke
 	return rabbitmq.Open(string(b), rabbitmq.Options{Name: "boxoffice " + service, Logger: log})
 }
 
+// brokerDefinitions is what RabbitMQ is to load when it boots.
+func brokerDefinitions(t messaging.Topology, p brokerPasswords) ([]byte, error) {
+	return rabbitmq.Definitions(t, map[string]string{
+		messaging.Booking: p.booking, messaging.Seats: p.seats, messaging.Payments: p.payments,
+		rabbitmq.Observer: p.observer, rabbitmq.Admin: p.admin,
+	})
+}
+
 // builder makes a service of its settings and of what it needs.
 type builder interface {
-	build(participant.Settings, participant.Deps) service
+	build(s participant.Settings, d participant.Deps) service
 }
 
 type (

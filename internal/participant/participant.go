@@ -13,6 +13,7 @@ import (
 
 	"boxoffice/internal/database"
 	"boxoffice/internal/httpserver"
+	"boxoffice/internal/lab"
 	"boxoffice/internal/retry"
 	"boxoffice/internal/telemetry"
 	"boxoffice/messaging"
@@ -32,6 +33,8 @@ type Settings struct {
 	Topology    messaging.TopologyMode
 	Prefetch    int           // deliveries of one queue at a time; 0: the messaging default
 	Grace       time.Duration // for running handlers at the end; 0: the messaging default
+	Lab         bool          // serve /lab, and obey the fault scripts of bookings
+	Exit        func()        // ends the process for the fault exit; nil: exit does what drop does
 }
 
 // Participant is one service's place in the saga.
@@ -83,8 +86,14 @@ func (p *Participant) Prepare(ctx context.Context, migrations fs.FS) error {
 
 // Consume runs the handlers until ctx ends, and returns when none runs any more.
 func (p *Participant) Consume(ctx context.Context, handlers ...messaging.Handler) error {
+	var middleware []messaging.Middleware
+	if p.settings.Lab {
+		faults := lab.Faults{Log: p.deps.Telemetry.Logger, Exit: p.settings.Exit}
+		middleware = append(middleware, faults.Middleware)
+	}
 	c := messaging.NewConsumer(p.deps.Broker, p.Publisher, messaging.ConsumerConfig{
 		Service: p.service, RetryDelays: p.settings.RetryDelays, Prefetch: p.settings.Prefetch, Grace: p.settings.Grace,
+		Middleware: middleware,
 	}, p.instruments(), handlers...)
 	return c.Run(ctx)
 }

@@ -35,7 +35,6 @@ type Config struct {
 	SagaDeadline time.Duration // from the start of a saga to its first redrive
 	RedriveLimit int           // how often a booking is redriven before it counts as stalled
 	StallAfter   time.Duration // a full door at which nothing has finished for so long is stopped, not busy
-	Lab          bool          // serve /lab
 }
 
 // Service is the booking service.
@@ -125,6 +124,8 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 	var background sync.WaitGroup
 	defer background.Wait()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop() // Consume may fail by itself
 	background.Go(func() { s.starter.run(ctx, s.begin) })
 	background.Go(func() { every(ctx, time.Second, s.log, "looking after the door", s.reconcile) })
 	background.Go(func() { every(ctx, time.Second, s.log, "looking after overdue bookings", s.redriveOverdue) })

@@ -33,13 +33,12 @@ type rig struct {
 func testConfig() Config {
 	return Config{
 		Settings: participant.Settings{
-			Instance: "test", RetryDelays: []time.Duration{time.Second}, Topology: messaging.TopologyDeclare,
+			Instance: "test", RetryDelays: []time.Duration{time.Second}, Topology: messaging.TopologyDeclare, Lab: true,
 		},
 		Limits:       Limits{Active: 4, Waiting: 8, Overdue: 4},
 		SagaDeadline: time.Minute,
 		RedriveLimit: 3,
 		StallAfter:   10 * time.Second,
-		Lab:          true,
 	}
 }
 

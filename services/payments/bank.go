@@ -3,6 +3,7 @@ package payments
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/google/uuid"
@@ -16,12 +17,12 @@ type Bank struct {
 	Limit       messaging.Amount // the most that any card pays
 	Delay       time.Duration    // how long a charge takes
 	Concurrency int              // charges at a time; 0: 16
-	// Fault, if set, is called at each stage of each new charge, and may hold it
-	// until ctx ends. Its error is the bank's failure to answer.
-	Fault func(ctx context.Context, s Stage) error
+	// Random decides about the lab's failures: a number from 0 up to 1, safe for
+	// concurrent use; nil: a random one.
+	Random func() float64
 }
 
-// Stage is a moment of a charge at which the bank may fail.
+// Stage is a moment of a charge at which the bank may fail to answer.
 type Stage string
 
 // The stages of a charge.
@@ -32,19 +33,25 @@ const (
 
 // bank is a system of its own: its ledger is committed on its own, before its
 // answer is known to anybody. It answers from the ledger before it looks at
-// the limit, the delay or a fault, so that asking again, after whatever crash
+// the limit, the delay or the lab, so that asking again, after whatever crash
 // or lost answer, neither charges twice nor declines what was charged.
 type bank struct {
 	Bank
 	ledger *ledger
+	lab    *lab
 	slots  chan struct{} // one per charge at a time
+	looks  bool          // into the ledger first
 }
 
-func newBank(cfg Bank, db *database.DB) *bank {
-	if cfg.Concurrency <= 0 {
-		cfg.Concurrency = 16
+func newBank(cfg Config, db *database.DB, log *slog.Logger) *bank {
+	b := &bank{Bank: cfg.Bank, ledger: newLedger(db), lab: newLab(db, log, cfg.Bank.Random)}
+	if b.Concurrency <= 0 {
+		b.Concurrency = 16
 	}
-	return &bank{Bank: cfg, ledger: newLedger(db), slots: make(chan struct{}, cfg.Concurrency)}
+	b.slots = make(chan struct{}, b.Concurrency)
+	// Where nothing holds a charge up, the ledger's insert alone finds what is there.
+	b.looks = b.Delay > 0 || cfg.Lab
+	return b
 }
 
 func (b *bank) close() { b.ledger.close() }
@@ -52,12 +59,15 @@ func (b *bank) close() { b.ledger.close() }
 // charge charges a booking's amount once, or declines it for ever, and returns
 // the ledger's entry. After an error it may have done either; ask again.
 func (b *bank) charge(ctx context.Context, id uuid.UUID, amount messaging.Amount) (Entry, error) {
-	// Without delay and faults the ledger's insert alone finds what is there.
-	if b.Delay > 0 || b.Fault != nil {
+	if b.looks {
 		known, err := b.ledger.find(ctx, id)
 		if err != nil || known != nil {
 			return orZero(known), err
 		}
+	}
+	// Before the slot: what is held does not keep the bank busy.
+	if err := b.lab.passGate(ctx, id); err != nil {
+		return Entry{}, err
 	}
 	select {
 	case b.slots <- struct{}{}:
@@ -65,17 +75,21 @@ func (b *bank) charge(ctx context.Context, id uuid.UUID, amount messaging.Amount
 	case <-ctx.Done():
 		return Entry{}, fmt.Errorf("wait for the bank: %w", ctx.Err())
 	}
-	if err := b.stage(ctx, BeforeCharge); err != nil {
+	if err := b.lab.fault(BeforeCharge); err != nil {
 		return Entry{}, err
 	}
-	if err := sleep(ctx, b.Delay); err != nil {
+	if err := sleep(ctx, b.lab.delay(b.Delay)); err != nil {
 		return Entry{}, fmt.Errorf("wait for the bank: %w", err)
+	}
+	// It may have been closed meanwhile, and then nothing more is charged.
+	if err := b.lab.passGate(ctx, id); err != nil {
+		return Entry{}, err
 	}
 	entry, err := b.ledger.enter(ctx, Entry{BookingID: id, Amount: amount, Verdict: b.judge(amount)})
 	if err != nil {
 		return Entry{}, err
 	}
-	if err := b.stage(ctx, AfterCharge); err != nil {
+	if err := b.lab.fault(AfterCharge); err != nil {
 		return Entry{}, err
 	}
 	return entry, nil
@@ -86,16 +100,6 @@ func (b *bank) judge(amount messaging.Amount) Verdict {
 		return Declined
 	}
 	return Charged
-}
-
-func (b *bank) stage(ctx context.Context, s Stage) error {
-	if b.Fault == nil {
-		return nil
-	}
-	if err := b.Fault(ctx, s); err != nil {
-		return fmt.Errorf("the bank does not answer (%s the charge): %w", s, err)
-	}
-	return nil
 }
 
 func orZero[T any](v *T) T {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,19 +12,24 @@ import (
 	"boxoffice/messaging"
 )
 
-var errSilent = errors.New("no answer")
-
-// faulty is a bank that fails to answer at one stage, the first n times.
-func faulty(at Stage, n int) Bank {
+// unlucky is a bank that fails to answer, where the lab lets it, the first n times.
+func unlucky(n int64) Bank {
 	b := plain()
-	b.Fault = func(_ context.Context, s Stage) error {
-		if s == at && n > 0 {
-			n--
-			return errSilent
+	var asked atomic.Int64
+	b.Random = func() float64 {
+		if asked.Add(1) <= n {
+			return 0
 		}
-		return nil
+		return 0.5
 	}
 	return b
+}
+
+// failing makes the bank of an unlucky replica fail at one stage.
+func (r replica) failing(t *testing.T, at Stage) replica {
+	t.Helper()
+	r.post(t, "/lab/bank", `{"failure":0.5,"when":"`+string(at)+`"}`)
+	return r
 }
 
 // A bank that does not answer, before it charges or after: the delivery is
@@ -33,8 +39,8 @@ func TestBankThatDoesNotAnswer(t *testing.T) {
 		for _, stage := range []Stage{BeforeCharge, AfterCharge} {
 			t.Run(amount.String()+" "+string(stage), func(t *testing.T) {
 				onBoth(t, func(t *testing.T, url string) {
-					r, id := newReplica(t, url, faulty(stage, 1)), newID()
-					if _, err := r.seatReserved(t.Context(), seatReserved(id, amount)); !messaging.IsUnavailable(err) || !errors.Is(err, errSilent) {
+					r, id := newLabReplica(t, url, unlucky(1)).failing(t, stage), newID()
+					if _, err := r.seatReserved(t.Context(), seatReserved(id, amount)); !messaging.IsUnavailable(err) || !errors.Is(err, errInjected) {
 						t.Fatalf("%s: %v, want Unavailable", stage, err)
 					}
 					if asked := r.entry(t, id) != nil; asked != (stage == AfterCharge) {
@@ -67,9 +73,9 @@ func TestCrashBetweenChargeAndRecord(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		stingy, generous := faulty(BeforeCharge, 100), faulty(BeforeCharge, 100)
+		stingy, generous := unlucky(100), unlucky(100)
 		stingy.Limit, generous.Limit = messaging.MustAmount("1"), messaging.MustAmount("1000000")
-		a, b := newReplica(t, url, stingy), newReplica(t, url, generous)
+		a, b := newLabReplica(t, url, stingy).failing(t, BeforeCharge), newLabReplica(t, url, generous).failing(t, BeforeCharge)
 		a.expect(t, seatReserved(charged, affordable), succeeded(charged))
 		b.expect(t, seatReserved(declined, tooMuch), failed(declined))
 		a.expectRow(t, charged, Succeeded, 1)
@@ -95,24 +101,10 @@ func TestBankTakesItsTimeButKnowsItsLedger(t *testing.T) {
 
 func TestBankChargesSoManyAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var mu sync.Mutex
-		inside, most := 0, 0
-		gate := make(chan struct{})
 		b := plain()
-		b.Concurrency = 3
-		b.Fault = func(_ context.Context, s Stage) error {
-			mu.Lock()
-			if s == BeforeCharge {
-				inside++
-				most = max(most, inside)
-			} else {
-				inside--
-			}
-			mu.Unlock()
-			<-gate
-			return nil
-		}
+		b.Concurrency, b.Delay = 3, time.Hour
 		r := newReplica(t, "sqlite:", b)
+		start := time.Now()
 		var wg sync.WaitGroup
 		for range 10 {
 			wg.Go(func() {
@@ -121,36 +113,28 @@ func TestBankChargesSoManyAtATime(t *testing.T) {
 				}
 			})
 		}
-		time.Sleep(time.Hour) // all are where they can get
-		mu.Lock()
-		if inside != 3 {
-			t.Errorf("%d charges run behind a closed gate, want 3", inside)
-		}
-		mu.Unlock()
-		close(gate)
 		wg.Wait()
-		if most != 3 || inside != 0 {
-			t.Errorf("at most %d at a time, %d left over", most, inside)
+		if took := time.Since(start).Round(time.Hour); took != 4*time.Hour {
+			t.Errorf("10 charges of an hour, 3 at a time, took %v", took)
 		}
 	})
 }
 
 // Nobody who gives up is charged later.
 func TestGivingUpWhileTheBankWaits(t *testing.T) {
+	limit := messaging.MustAmount("1000")
 	for _, c := range []struct {
-		name string
-		bank Bank
+		name, gate string
+		bank       Bank
 	}{
-		{"for its delay", Bank{Limit: messaging.MustAmount("1000"), Delay: time.Hour}},
-		{"for its gate", Bank{Limit: messaging.MustAmount("1000"), Fault: func(ctx context.Context, _ Stage) error {
-			<-ctx.Done()
-			return ctx.Err()
-		}}},
-		{"for a free slot", Bank{Limit: messaging.MustAmount("1000"), Delay: time.Hour, Concurrency: 1}},
+		{"for its delay", "open", Bank{Limit: limit, Delay: time.Hour}},
+		{"for its gate", "close", Bank{Limit: limit}},
+		{"for a free slot", "open", Bank{Limit: limit, Delay: time.Hour, Concurrency: 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newReplica(t, "sqlite:", c.bank)
+				r := newLabReplica(t, "sqlite:", c.bank)
+				r.post(t, "/lab/gate/"+c.gate, "")
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
 				var wg sync.WaitGroup
@@ -166,6 +150,9 @@ func TestGivingUpWhileTheBankWaits(t *testing.T) {
 					})
 				}
 				wg.Wait()
+				if ctx.Err() == nil {
+					t.Error("they gave up before their time")
+				}
 			})
 		})
 	}

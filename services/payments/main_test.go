@@ -6,8 +6,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -34,14 +36,36 @@ func (deaf) Ready() error   { return nil }
 
 // logBuffer collects log lines from concurrent handlers.
 type logBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
+	mu      sync.Mutex
+	buf     bytes.Buffer
+	changed chan struct{} // closed by the next line
 }
 
 func (b *logBuffer) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	close(b.changed)
+	b.changed = make(chan struct{})
 	return b.buf.Write(p)
+}
+
+// expect waits until n lines with text are there.
+func (b *logBuffer) expect(t *testing.T, text string, n int) {
+	t.Helper()
+	deadline := time.After(time.Minute)
+	for {
+		b.mu.Lock()
+		all, changed := b.buf.String(), b.changed
+		b.mu.Unlock()
+		if strings.Count(all, text) >= n {
+			return
+		}
+		select {
+		case <-changed:
+		case <-deadline:
+			t.Fatalf("%q is not logged %d times:\n%s", text, n, all)
+		}
+	}
 }
 
 func (b *logBuffer) String() string {
@@ -57,14 +81,14 @@ type replica struct {
 }
 
 // newService is a service on a database that is not prepared.
-func newService(t *testing.T, url string, broker messaging.Broker, bank Bank) replica {
+func newService(t *testing.T, url string, broker messaging.Broker, cfg Config) replica {
 	t.Helper()
 	db, err := database.Open(url)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	logs := &logBuffer{}
+	logs := &logBuffer{changed: make(chan struct{})}
 	tel, err := telemetry.New(t.Context(), telemetry.Options{
 		Service: messaging.Payments, LogOutput: logs, Getenv: func(string) string { return "" },
 	})
@@ -72,7 +96,7 @@ func newService(t *testing.T, url string, broker messaging.Broker, bank Bank) re
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = tel.Shutdown(context.Background()) })
-	s := New(Config{Bank: bank}, participant.Deps{DB: db, Broker: broker, Telemetry: tel})
+	s := New(cfg, participant.Deps{DB: db, Broker: broker, Telemetry: tel})
 	t.Cleanup(s.close)
 	return replica{s, logs}
 }
@@ -80,7 +104,19 @@ func newService(t *testing.T, url string, broker messaging.Broker, bank Bank) re
 // newReplica is a service whose handlers can be called.
 func newReplica(t *testing.T, url string, bank Bank) replica {
 	t.Helper()
-	r := newService(t, url, deaf{}, bank)
+	return prepared(t, newService(t, url, deaf{}, Config{Bank: bank}))
+}
+
+// newLabReplica is one with the lab, which it looks at only when it is told to.
+func newLabReplica(t *testing.T, url string, bank Bank) replica {
+	t.Helper()
+	r := prepared(t, newService(t, url, deaf{}, Config{Settings: participant.Settings{Lab: true}, Bank: bank}))
+	r.look(t)
+	return r
+}
+
+func prepared(t *testing.T, r replica) replica {
+	t.Helper()
 	migrations, err := fs.Sub(migrationFiles, "migrations")
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +127,7 @@ func newReplica(t *testing.T, url string, bank Bank) replica {
 	return r
 }
 
-// plain is a bank without delay and faults.
+// plain is a bank without delay.
 func plain() Bank { return Bank{Limit: messaging.MustAmount("1000")} }
 
 var (

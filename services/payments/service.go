@@ -13,9 +13,12 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"sync"
+	"sync/atomic"
 
 	"boxoffice/internal/httpserver"
 	"boxoffice/internal/participant"
+	"boxoffice/internal/retry"
 	"boxoffice/messaging"
 )
 
@@ -31,6 +34,8 @@ type Service struct {
 	log     *slog.Logger
 	store   *store
 	bank    *bank
+	running atomic.Int64 // events that are being handled
+	lab     bool
 	handler http.Handler
 }
 
@@ -41,11 +46,18 @@ func New(cfg Config, deps participant.Deps) *Service {
 		Participant: participant.New(messaging.Payments, cfg.Settings, deps),
 		log:         deps.Telemetry.Logger,
 		store:       newStore(deps.DB),
-		bank:        newBank(cfg.Bank, deps.DB),
+		bank:        newBank(cfg, deps.DB, deps.Telemetry.Logger),
+		lab:         cfg.Lab,
 	}
 	e := httpserver.New(httpserver.Options{Telemetry: deps.Telemetry, Checks: s.Checks()})
 	e.GET("/payments", s.listPayments)
 	e.GET("/payments/:bookingId", s.getPayment)
+	if cfg.Lab {
+		e.POST("/lab/gate/close", s.postGate(true))
+		e.POST("/lab/gate/open", s.postGate(false))
+		e.POST("/lab/bank", s.postBank)
+		e.POST("/lab/reset", s.postReset)
+	}
 	s.handler = e
 	return s
 }
@@ -63,12 +75,28 @@ func (s *Service) Run(ctx context.Context) error {
 		return fmt.Errorf("migrations: %w", err)
 	}
 	if err := s.Prepare(ctx, migrations); err != nil {
-		if ctx.Err() != nil {
-			return nil // told to stop before everything was there
+		return stopped(ctx, err)
+	}
+	if s.lab {
+		// No charge gets past a gate that was closed before the start.
+		if err := retry.Forever(ctx, s.log, "reading what the lab does to the bank", s.bank.lab.look); err != nil {
+			return stopped(ctx, err)
 		}
-		return err
+		watching, stop := context.WithCancel(ctx)
+		var background sync.WaitGroup
+		defer background.Wait()
+		defer stop()
+		background.Go(func() { s.bank.lab.watch(watching) })
 	}
 	return s.Consume(ctx, messaging.On(s.seatReserved))
+}
+
+// stopped is nil if err is only the end of ctx.
+func stopped(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil //nolint:nilerr // told to stop before everything was there
+	}
+	return err
 }
 
 func (s *Service) close() {

@@ -59,7 +59,7 @@ type replica struct {
 }
 
 // newService is a service on a database that is not prepared.
-func newService(t *testing.T, url string, broker messaging.Broker) replica {
+func newService(t *testing.T, url string, broker messaging.Broker, lab bool) replica {
 	t.Helper()
 	db, err := database.Open(url)
 	if err != nil {
@@ -74,7 +74,7 @@ func newService(t *testing.T, url string, broker messaging.Broker) replica {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = tel.Shutdown(context.Background()) })
-	s := New(Config{Total: total}, participant.Deps{DB: db, Broker: broker, Telemetry: tel})
+	s := New(Config{Settings: participant.Settings{Lab: lab}, Total: total}, participant.Deps{DB: db, Broker: broker, Telemetry: tel})
 	t.Cleanup(s.store.close)
 	return replica{s, logs}
 }
@@ -82,7 +82,11 @@ func newService(t *testing.T, url string, broker messaging.Broker) replica {
 // newReplica is a service whose handlers can be called.
 func newReplica(t *testing.T, url string) replica {
 	t.Helper()
-	r := newService(t, url, deaf{})
+	return prepared(t, newService(t, url, deaf{}, false))
+}
+
+func prepared(t *testing.T, r replica) replica {
+	t.Helper()
 	migrations, err := fs.Sub(migrationFiles, "migrations")
 	if err != nil {
 		t.Fatal(err)

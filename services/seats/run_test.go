@@ -57,7 +57,7 @@ func TestRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		broker := &listener{}
-		s := newService(t, "sqlite:"+file, broker)
+		s := newService(t, "sqlite:"+file, broker, false)
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- s.Run(ctx) }()
@@ -83,7 +83,7 @@ func TestRun(t *testing.T) {
 
 func TestRunStopsWhileItWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newService(t, "sqlite:"+t.TempDir(), &listener{}) // a folder: never a database
+		s := newService(t, "sqlite:"+t.TempDir(), &listener{}, false) // a folder: never a database
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		if err := s.Run(ctx); err != nil {

@@ -45,6 +45,9 @@ func New(cfg Config, deps participant.Deps) *Service {
 	e.GET("/seats", s.getSeats)
 	e.GET("/reservations", s.listReservations)
 	e.GET("/reservations/:bookingId", s.getReservation)
+	if cfg.Lab {
+		e.POST("/lab/reset", s.postReset)
+	}
 	s.handler = e
 	return s
 }

@@ -169,3 +169,11 @@ func (s *store) readWhere(ctx context.Context, rs []Reservation, condition strin
 	return database.Query(ctx, s.db, scan, `SELECT `+columns+` FROM `+from+`
 		JOIN reservations ON reservations.booking_id = input.booking_id WHERE `+condition, args...)
 }
+
+// reset deletes every reservation.
+func (s *store) reset(ctx context.Context) error {
+	if _, err := s.db.ExecContext(ctx, `DELETE FROM reservations`); err != nil {
+		return fmt.Errorf("reset: %w", err)
+	}
+	return nil
+}

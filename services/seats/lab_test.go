@@ -1,0 +1,41 @@
+package seats
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+)
+
+func (r replica) reset(t *testing.T) *httptest.ResponseRecorder {
+	t.Helper()
+	w := httptest.NewRecorder()
+	r.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/lab/reset", nil))
+	return w
+}
+
+func TestReset(t *testing.T) {
+	onBoth(t, func(t *testing.T, url string) {
+		r := prepared(t, newService(t, url, deaf{}, true))
+		kept, gone := newID(), newID()
+		r.expect(t, created(kept, 5), reserved(kept, 5))
+		r.expect(t, failed(gone, 7), released(gone, 7))
+		if w := r.reset(t); w.Code != http.StatusNoContent || w.Body.Len() != 0 {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+		r.expectGet(t, "/seats", `{"total":10,"free":10,"held":[]}`)
+		r.expectGet(t, "/reservations", `{"reservations":[]}`)
+		next := newID()
+		r.expect(t, created(next, 5), reserved(next, 5))
+
+		if w := newReplica(t, url).reset(t); w.Code != http.StatusNotFound || w.Header().Get("Content-Type") != "application/problem+json" {
+			t.Errorf("without the lab: %d %s", w.Code, w.Body)
+		}
+		r.expectGet(t, "/seats", `{"total":10,"free":9,"held":[{"seat":5,"bookingId":"`+next.String()+`"}]}`)
+		if err := r.store.db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if w := r.reset(t); w.Code != http.StatusServiceUnavailable {
+			t.Errorf("without a store: %d %s", w.Code, w.Body)
+		}
+	})
+}
