@@ -26,7 +26,7 @@ func TestTheDoorBoundsWhatIsBehindIt(t *testing.T) {
 		var accepted []uuid.UUID
 		answers := map[int]int{}
 		for start := time.Now(); time.Since(start) < 10*time.Minute; time.Sleep(time.Second) {
-			status, id := w.post(len(accepted)+1, "450")
+			status, id := w.post(len(accepted)+1, "450", "")
 			answers[status]++
 			if status == http.StatusAccepted {
 				accepted = append(accepted, id)

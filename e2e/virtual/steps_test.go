@@ -61,7 +61,7 @@ func theFour(t *testing.T, dir string, faults map[string][]fault) {
 // is away.
 func (w *world) bookUntilAccepted(seat int, price string) uuid.UUID {
 	for {
-		if id, ok := w.book(seat, price); ok {
+		if id, ok := w.book(seat, price, ""); ok {
 			return id
 		}
 		time.Sleep(time.Second) // virtual

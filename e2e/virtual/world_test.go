@@ -74,7 +74,7 @@ func newWorld(dir string, log io.Writer, door booking.Limits, seats int, faults 
 func settings() participant.Settings {
 	return participant.Settings{
 		Instance: "one", RetryDelays: []time.Duration{time.Second, 5 * time.Second}, Topology: messaging.TopologyDeclare,
-		Grace: 5 * time.Second,
+		Grace: 5 * time.Second, Lab: true,
 	}
 }
 
@@ -193,10 +193,19 @@ func targets() verify.Targets {
 
 func (w *world) client() *http.Client { return &http.Client{Transport: w} }
 
-// post posts one booking and returns the answer's status and the id in it.
-func (w *world) post(seat int, amount string) (int, uuid.UUID) {
+// post posts one booking, with a fault script or "", and returns the answer's
+// status and the id in it.
+func (w *world) post(seat int, amount, script string) (int, uuid.UUID) {
 	body := fmt.Sprintf(`{"seat":%d,"customer":"olena","amount":%s}`, seat, amount)
-	resp, err := w.client().Post("http://booking/bookings", "application/json", strings.NewReader(body))
+	req, err := http.NewRequestWithContext(context.Background(), http.MethodPost, "http://booking/bookings", strings.NewReader(body))
+	if err != nil {
+		return 0, uuid.Nil
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if script != "" {
+		req.Header.Set("X-Lab-Fault", script)
+	}
+	resp, err := w.client().Do(req)
 	if err != nil {
 		return 0, uuid.Nil
 	}
@@ -211,8 +220,8 @@ func (w *world) post(seat int, amount string) (int, uuid.UUID) {
 }
 
 // book posts one booking and returns its id if it was accepted.
-func (w *world) book(seat int, amount string) (uuid.UUID, bool) {
-	status, id := w.post(seat, amount)
+func (w *world) book(seat int, amount, script string) (uuid.UUID, bool) {
+	status, id := w.post(seat, amount, script)
 	return id, status == http.StatusAccepted
 }
 
