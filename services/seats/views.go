@@ -52,7 +52,8 @@ func (s *store) hall(ctx context.Context, after, limit int) (free int, held []he
 	}
 	rows, err := database.Query(ctx, s.db, func(r database.Row) (row, error) {
 		var v row
-		return v, r.Scan(&taken, &v.seat, &v.id)
+		err := r.Scan(&taken, &v.seat, &v.id)
+		return v, err
 	}, `SELECT c.taken, h.seat, h.booking_id
 		FROM (SELECT count(*) AS taken FROM reservations WHERE status = 'reserved' AND seat <= $1) AS c
 		LEFT JOIN (SELECT seat, booking_id FROM reservations
