@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Makes sure that the tests have what they need: a C compiler (for the race
-# detector), a RabbitMQ and a PostgreSQL server. What is installed is used;
-# else Docker, if an engine answers; else, as root on Debian or Ubuntu, the
-# missing packages are installed, without starting any service: the tests run
-# servers of their own (see internal/testserver, which looks in the same places).
+# detector), curl and jq (for scripts/book.sh), a RabbitMQ and a PostgreSQL
+# server. What is installed is used; a server that is not comes from Docker, if
+# an engine answers; else, as root on Debian or Ubuntu, the missing packages are
+# installed, without starting any service: the tests run servers of their own
+# (see internal/testserver, which looks in the same places).
 set -euo pipefail
 
 have_compiler() { command -v gcc >/dev/null || command -v clang >/dev/null; }
@@ -41,6 +42,9 @@ install_packages() {
 
 missing=()
 have_compiler || missing+=(gcc libc6-dev)
+for tool in curl jq; do
+  command -v "$tool" >/dev/null || missing+=("$tool")
+done
 if ! have_rabbitmq || ! have_postgres; then
   if have_docker; then
     echo "setup-tests: a server that is not installed comes from Docker"

@@ -32,7 +32,9 @@ func serve(ctx context.Context, l net.Listener, h http.Handler, grace, readTimeo
 	working, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
 	var running sync.RWMutex // held by each handler for reading
+	fresh := &unused{conns: make(map[net.Conn]struct{})}
 	server := &http.Server{
+		ConnState:         fresh.track,
 		Handler:           waitable(h, &running),
 		ReadHeaderTimeout: readHeaderTimeout,
 		ReadTimeout:       readTimeout,
@@ -52,6 +54,8 @@ func serve(ctx context.Context, l net.Listener, h http.Handler, grace, readTimeo
 	}
 	graceful, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
+	soon := time.AfterFunc(unusedGrace, fresh.close)
+	defer soon.Stop()
 	err := server.Shutdown(graceful)
 	if err != nil {
 		err = errors.Join(fmt.Errorf("requests on %s were still running after %s and were cut", l.Addr(), grace), server.Close())

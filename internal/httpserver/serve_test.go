@@ -160,3 +160,23 @@ func TestSlowBodyIsGivenUp(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Shutdown itself would wait for longer than the grace.
+func TestServeEndsInSpiteOfUnusedConnections(t *testing.T) {
+	l := listen(t)
+	ctx, stop := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- Serve(ctx, l, http.NotFoundHandler(), 3*time.Second) }()
+	unused, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unused.Close() }()
+	if a := <-request(l, nil); a.status != http.StatusNotFound { // accepted after the unused one
+		t.Fatal(a)
+	}
+	stop()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+}
