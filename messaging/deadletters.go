@@ -3,13 +3,24 @@ package messaging
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 )
 
 // DeadLetters looks at parked messages and sends them back to the queue that
 // failed. It is safe to run twice at once: a message that one run holds is not
-// seen by the other.
+// seen by the other. Set its fields before the first use.
 type DeadLetters struct {
+	// Prepare, if set, gets the context in which a message is redriven, with the
+	// trace and the baggage that came with the message, and returns the one that
+	// is to go on with it.
+	Prepare func(context.Context) context.Context
+	// Before, if set, is asked before each message that matches is redriven or
+	// dropped. Its error ends the run; this message and the rest stay parked.
+	Before func(context.Context, DeadLetter) error
+	// PublishTimeout bounds the publishing of each message; 0: 30 s.
+	PublishTimeout time.Duration
+
 	broker    Broker
 	publisher *Publisher
 }
@@ -17,17 +28,6 @@ type DeadLetters struct {
 // NewDeadLetters makes a DeadLetters; its redrives appear in the traces under service.
 func NewDeadLetters(b Broker, service string, i Instruments) *DeadLetters {
 	return &DeadLetters{broker: b, publisher: NewPublisher(b, service, i)}
-}
-
-// DeadLetter is one parked message.
-type DeadLetter struct {
-	Queue    string // the work queue that failed
-	Reason   string
-	Service  string // the service that parked it; "" if the broker did
-	Attempts int
-	TraceID  string
-	ParkedAt time.Time // zero if unknown
-	Message  Message
 }
 
 // WorkQueues are the names of the queues whose messages may be parked.
@@ -49,23 +49,11 @@ func (d *DeadLetters) List(ctx context.Context, workQueue string, visit func(Dea
 // Redrive sends the parked messages of a work queue that match back to that
 // queue, and to no other, and returns how many. Each is confirmed there before
 // it is removed here, so that a crash between may deliver one twice but loses
-// none. Its attempts start again; its trace goes on.
+// none. Its attempts start again; its trace goes on. What is parked after the
+// beginning is not redriven.
 func (d *DeadLetters) Redrive(ctx context.Context, workQueue string, match func(DeadLetter) bool) (int, error) {
-	n := 0
-	err := d.broker.Browse(ctx, DeadQueueName(workQueue), func(ctx context.Context, m Message) (bool, error) {
-		if !match(newDeadLetter(workQueue, m)) {
-			return false, nil
-		}
-		copied := m.copyForRepublish()
-		for _, h := range []string{HeaderAttempt, HeaderReason, HeaderService, HeaderTraceID, HeaderParkedAt} {
-			delete(copied.Headers, h)
-		}
-		ctx = d.publisher.tracer.propagator.Extract(ctx, headerCarrier(copied.Headers))
-		if err := d.publisher.send(ctx, ExchangeRedeliver, RedriveKey(workQueue), copied); err != nil {
-			return false, err
-		}
-		n++
-		return true, nil
+	n, err := d.take(ctx, workQueue, match, func(ctx context.Context, m Message) error {
+		return d.redrive(ctx, workQueue, m)
 	})
 	if err != nil {
 		return n, fmt.Errorf("redrive %s: %w", workQueue, err)
@@ -73,44 +61,101 @@ func (d *DeadLetters) Redrive(ctx context.Context, workQueue string, match func(
 	return n, nil
 }
 
+func (d *DeadLetters) redrive(ctx context.Context, workQueue string, m Message) error {
+	m = m.copyForRepublish()
+	for _, h := range []string{HeaderAttempt, HeaderReason, HeaderService, HeaderTraceID, HeaderParkedAt} {
+		delete(m.Headers, h)
+	}
+	ctx = d.publisher.tracer.propagator.Extract(ctx, headerCarrier(m.Headers))
+	if d.Prepare != nil {
+		ctx = d.Prepare(ctx)
+		delete(m.Headers, "baggage") // it is written anew, unless none is left
+	}
+	timeout := d.PublishTimeout
+	if timeout == 0 {
+		timeout = 30 * time.Second
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	return d.publisher.send(ctx, ExchangeRedeliver, RedriveKey(workQueue), m)
+}
+
 // Drop removes the parked messages of a work queue that match, for good, and
 // returns how many.
 func (d *DeadLetters) Drop(ctx context.Context, workQueue string, match func(DeadLetter) bool) (int, error) {
-	n := 0
-	err := d.broker.Browse(ctx, DeadQueueName(workQueue), func(_ context.Context, m Message) (bool, error) {
-		if !match(newDeadLetter(workQueue, m)) {
-			return false, nil
-		}
-		n++
-		return true, nil
-	})
+	n, err := d.take(ctx, workQueue, match, func(context.Context, Message) error { return nil })
 	if err != nil {
 		return n, fmt.Errorf("drop from %s: %w", workQueue, err)
 	}
 	return n, nil
 }
 
+// take removes the messages that match once handle has succeeded, and returns
+// for how many it did.
+func (d *DeadLetters) take(
+	ctx context.Context, workQueue string, match func(DeadLetter) bool, handle func(context.Context, Message) error,
+) (n int, err error) {
+	err = d.broker.Browse(ctx, DeadQueueName(workQueue), func(ctx context.Context, m Message) (bool, error) {
+		l := newDeadLetter(workQueue, m)
+		if !match(l) {
+			return false, nil
+		}
+		if d.Before != nil {
+			if err := d.Before(ctx, l); err != nil {
+				return false, err
+			}
+		}
+		if err := handle(ctx, m); err != nil {
+			return false, err
+		}
+		n++
+		return true, nil
+	})
+	return n, err
+}
+
+// DeadLetter is one parked message.
+type DeadLetter struct {
+	Queue     string // the work queue that failed
+	Event     string
+	BookingID string // "" if the message does not say
+	Reason    string
+	Service   string // the service that parked it; "" if the broker did
+	Attempts  int
+	TraceID   string
+	ParkedAt  time.Time // zero if unknown
+	Message   Message
+}
+
 func newDeadLetter(workQueue string, m Message) DeadLetter {
+	_, event, _ := strings.Cut(workQueue, ".")
 	l := DeadLetter{
-		Queue: workQueue, Message: m, Attempts: m.Attempt(),
+		Queue: workQueue, Event: event, BookingID: m.CorrelationID, Message: m, Attempts: m.Attempt(),
 		Reason: m.Header(HeaderReason), Service: m.Header(HeaderService), TraceID: m.Header(HeaderTraceID),
+	}
+	if id, ok := strings.CutSuffix(m.ID, "."+event); ok && l.BookingID == "" {
+		l.BookingID = id
+	}
+	if parent := strings.Split(m.Header("traceparent"), "-"); l.TraceID == "" && len(parent) >= 4 {
+		l.TraceID = parent[1]
 	}
 	if at, err := time.Parse(time.RFC3339, m.Header(HeaderParkedAt)); err == nil {
 		l.ParkedAt = at
 	}
 	if l.Reason == "" {
-		l.Reason = brokerReason(m)
+		l.Reason, l.ParkedAt = brokerReason(m)
 	}
 	return l
 }
 
-// brokerReason is why the broker itself parked a message, which carries nothing
-// but its x-death header.
-func brokerReason(m Message) string {
+// brokerReason is why and when the broker itself parked a message, which
+// carries nothing but its x-death header.
+func brokerReason(m Message) (string, time.Time) {
 	deaths, _ := m.Headers["x-death"].([]any)
 	if len(deaths) == 0 {
-		return "unknown"
+		return "unknown", time.Time{}
 	}
 	death, _ := deaths[0].(map[string]any)
-	return fmt.Sprintf("parked by the broker: %v", death["reason"])
+	at, _ := death["time"].(time.Time)
+	return fmt.Sprintf("parked by the broker: %v", death["reason"]), at
 }

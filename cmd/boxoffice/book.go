@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"boxoffice/internal/client"
@@ -17,6 +18,8 @@ type bookCmd struct {
 	Amount   messaging.Amount `required:"" placeholder:"A" help:"What is to be paid, with at most two decimals."`
 	URL      string           `name:"url" default:"http://127.0.0.1:5200" help:"The booking service."`
 	Timeout  time.Duration    `default:"2m" help:"How long to wait for the outcome."`
+
+	JaegerURL string `name:"jaeger-url" env:"JAEGER_URL" placeholder:"URL" help:"Jaeger, for a link to the booking's trace."`
 }
 
 // Help shows examples.
@@ -26,7 +29,8 @@ func (*bookCmd) Help() string {
 Examples:
 
   boxoffice book --seat 5 --customer olena --amount 450
-  boxoffice book --seat 7 --customer ivan --amount 1500.50 --url http://127.0.0.1:6200`
+  boxoffice book --seat 7 --customer ivan --amount 1500.50 --url http://127.0.0.1:6200
+  JAEGER_URL=http://localhost:16686 boxoffice book --seat 8 --customer maria --amount 90`
 }
 
 // Run books and waits for the outcome.
@@ -43,8 +47,16 @@ func (b *bookCmd) Run(ctx context.Context, c console) error {
 		return err
 	}
 	fmt.Fprintln(c.out, done)
-	fmt.Fprintln(c.out, "trace", done.TraceID)
+	fmt.Fprintln(c.out, "trace", traceAt(b.JaegerURL, done.TraceID))
 	return nil
+}
+
+// traceAt is the page of a trace in Jaeger, or without Jaeger its id.
+func traceAt(jaeger, id string) string {
+	if jaeger == "" {
+		return id
+	}
+	return strings.TrimRight(jaeger, "/") + "/trace/" + id
 }
 
 // booked is a booking whose outcome is in.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"boxoffice/internal/config"
 	"boxoffice/messaging"
@@ -28,7 +29,7 @@ func (b *bookingCmd) Check() error {
 	if err := b.Connections.Check(); err != nil {
 		return err
 	}
-	return b.CheckDeadline(b.Service)
+	return errors.Join(b.CheckDeadline(b.Service), b.CheckUnsafe(false))
 }
 
 // Run runs the service until ctx ends.

@@ -22,13 +22,21 @@ Begin with:
 
 // cli is every command.
 type cli struct {
-	Up       upCmd       `cmd:"" help:"Run the three services in this process."`
-	Demo     demoCmd     `cmd:"" help:"Make four bookings, and show what becomes of them."`
-	Book     bookCmd     `cmd:"" help:"Make one booking, and wait for its outcome."`
-	Booking  bookingCmd  `cmd:"" help:"Run the booking service."`
-	Seats    seatsCmd    `cmd:"" help:"Run the seats service."`
-	Payments paymentsCmd `cmd:"" help:"Run the payments service."`
-	Health   healthCmd   `cmd:"" help:"Ask a service whether it is ready."`
+	Up          upCmd          `cmd:"" help:"Run the three services in this process."`
+	Demo        demoCmd        `cmd:"" help:"Make four bookings, and show what becomes of them."`
+	Book        bookCmd        `cmd:"" help:"Make one booking, and wait for its outcome."`
+	Load        loadCmd        `cmd:"" help:"Drive the door, and measure what comes out of it."`
+	Reset       resetCmd       `cmd:"" help:"Empty the services, whose lab must be on."`
+	Verify      verifyCmd      `cmd:"" help:"Check what must be true of the bookings once they are quiet."`
+	Booking     bookingCmd     `cmd:"" help:"Run the booking service."`
+	Seats       seatsCmd       `cmd:"" help:"Run the seats service."`
+	Payments    paymentsCmd    `cmd:"" help:"Run the payments service."`
+	Health      healthCmd      `cmd:"" help:"Ask a service whether it is ready."`
+	Experiment  experimentCmd  `cmd:"" help:"Break bookings on purpose, and see whether they heal."`
+	Explain     explainCmd     `cmd:"" help:"Say in plain words where a booking stands, and what to do."`
+	Trace       traceCmd       `cmd:"" help:"Show the trace of a booking."`
+	Dead        deadCmd        `cmd:"" help:"Look at parked messages, redrive or drop them."`
+	Definitions definitionsCmd `cmd:"" help:"Print what RabbitMQ is to load when it boots: queues, users, rights."`
 
 	Version kong.VersionFlag `help:"Print the version."`
 }
@@ -77,10 +85,21 @@ func run(ctx context.Context, args []string, c console) int {
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 			return c.fail(&interruptedError{}, exitInterrupted)
 		}
+		if e, ok := errors.AsType[*codedError](err); ok {
+			return c.fail(e, e.code)
+		}
 		return c.fail(err, exitFailed)
 	}
 	return 0
 }
+
+// codedError is an error with an exit code of its own.
+type codedError struct {
+	error
+	code int
+}
+
+func (e *codedError) Unwrap() error { return e.error }
 
 // interruptedError says what goes on after Ctrl-C.
 type interruptedError struct{ goesOn string }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"boxoffice/internal/config"
 	"boxoffice/messaging"
@@ -24,7 +25,7 @@ func (*paymentsCmd) Help() string {
 }
 
 // Check says what does not fit together.
-func (p *paymentsCmd) Check() error { return p.Connections.Check() }
+func (p *paymentsCmd) Check() error { return errors.Join(p.Connections.Check(), p.CheckUnsafe(false)) }
 
 // Run runs the service until ctx ends.
 func (p *paymentsCmd) Run(ctx context.Context, c console) error {

@@ -55,12 +55,14 @@ func (p process) open(ctx context.Context, name string, at place, b builder) (h 
 	if h.broker, err = p.broker.connect(name, h.telemetry.Logger); err != nil {
 		return h, fmt.Errorf("BROKER_URL: %w", err)
 	}
+	p.settings.Unsafe.Warn(ctx, h.telemetry.Logger)
+	h.broker = p.settings.Unsafe.Broker(h.broker, h.telemetry.Logger)
 	if h.db, err = database.Open(string(at.database)); err != nil {
 		return h, fmt.Errorf("DATABASE_URL: %w", err)
 	}
 	h.service = b.build(participant.Settings{
 		Instance: instance, RetryDelays: p.settings.RetryDelays, Topology: p.settings.Topology,
-		Prefetch: p.settings.Prefetch, Grace: handlerGrace, Lab: p.settings.LabOn(p.shared), Exit: p.exit(),
+		Prefetch: p.settings.Prefetch, Grace: handlerGrace, Lab: p.settings.LabOn(p.shared), Unsafe: p.settings.Unsafe, Exit: p.exit(),
 	}, participant.Deps{DB: h.db, Broker: h.broker, Telemetry: h.telemetry})
 	return h, nil
 }

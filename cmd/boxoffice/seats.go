@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"boxoffice/internal/config"
 	"boxoffice/messaging"
@@ -24,7 +25,7 @@ func (*seatsCmd) Help() string {
 }
 
 // Check says what does not fit together.
-func (s *seatsCmd) Check() error { return s.Connections.Check() }
+func (s *seatsCmd) Check() error { return errors.Join(s.Connections.Check(), s.CheckUnsafe(false)) }
 
 // Run runs the service until ctx ends.
 func (s *seatsCmd) Run(ctx context.Context, c console) error {

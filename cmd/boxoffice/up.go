@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"boxoffice/internal/config"
+	"boxoffice/internal/telemetry"
 )
 
 // upCmd runs the three services in this process.
@@ -28,13 +30,21 @@ Examples:
 }
 
 // Check says what does not fit together.
-func (u *upCmd) Check() error { return u.CheckDeadline(u.Service) }
+func (u *upCmd) Check() error { return errors.Join(u.CheckDeadline(u.Service), u.CheckUnsafe(true)) }
 
 // Run runs the services until ctx ends.
 func (u *upCmd) Run(ctx context.Context, c console) error {
-	hs, err := u.open(ctx, process{broker: brokerAt(u.BrokerURL), logs: c.err}, u.Data)
+	p := process{broker: brokerAt(u.BrokerURL), logs: c.err}
+	lab := u.LabOn(true)
+	if lab {
+		p.recorder = telemetry.NewRecorder(0)
+	}
+	hs, err := u.open(ctx, p, u.Data)
 	if err != nil {
 		return err
+	}
+	if lab {
+		hs[0].service = withLab(hs[0], p.recorder, u.BrokerURL.InProcess()) //nolint:contextcheck // requests have their own
 	}
 	announcing, stop := context.WithCancel(ctx)
 	announced := make(chan struct{})

@@ -134,20 +134,54 @@ func refuses(url string) {
 	}
 }
 
+// A booking that was accepted is answered, outcome or not; one that comes too
+// late is told so.
 func TestStoppingFinishesRequests(t *testing.T) {
 	t.Parallel()
-	up := start(t, anyPorts(), "up")
+	up := start(t, anyPorts("BANK_DELAY=1h"), "up")
 	url := up.url("booking")
-	c, answer, rest := halfway(t, url)
+	late, answer, rest := halfway(t, url)
+	waiting := make(chan string, 1)
+	go func() {
+		req, err := http.NewRequest(http.MethodPost, url+"/bookings", strings.NewReader(`{"seat":5,"customer":"olena","amount":450}`))
+		if err != nil {
+			waiting <- err.Error()
+			return
+		}
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Prefer", "wait=60")
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			waiting <- err.Error()
+			return
+		}
+		defer func() { _ = res.Body.Close() }()
+		body, err := io.ReadAll(res.Body)
+		waiting <- fmt.Sprintln(res.StatusCode, string(body), err)
+	}()
+	up.err.find(t, "payments ← SeatReserved") // which takes an hour
 	up.signal(syscall.SIGTERM)
 	up.signal(syscall.SIGTERM) // at once, which is no impatience
+	select {
+	case got := <-waiting:
+		if !regexp.MustCompile(`^202 .*"status":"Pending"`).MatchString(got) {
+			t.Errorf("who waited got %s", got)
+		}
+	case <-time.After(patience):
+		t.Fatal("who waits is not answered")
+	}
 	refuses(url)
-	if _, err := io.WriteString(c, rest); err != nil {
+	if _, err := io.WriteString(late, rest); err != nil {
 		t.Fatal(err)
 	}
 	res, err := http.ReadResponse(answer, nil)
-	if err != nil || res.StatusCode != http.StatusAccepted {
-		t.Errorf("%v %v", res, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	body, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusServiceUnavailable || !strings.Contains(string(body), "urn:boxoffice:problem:draining") {
+		t.Errorf("who came late got %s %s %v", res.Status, body, err)
 	}
 	if code := up.exit(); code != 0 {
 		t.Errorf("exit %d", code)

@@ -21,10 +21,12 @@ type connector interface {
 // brokerAt picks the broker. The services that share one of inproc: share its messages.
 func brokerAt(url config.BrokerURL) connector {
 	if url.InProcess() {
-		return embeddedBroker{inproc.New(inproc.Options{})}
+		return newEmbeddedBroker()
 	}
 	return rabbitBroker(url)
 }
+
+func newEmbeddedBroker() embeddedBroker { return embeddedBroker{inproc.New(inproc.Options{})} }
 
 type embeddedBroker struct{ server *inproc.Server }
 

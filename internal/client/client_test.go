@@ -141,7 +141,7 @@ func TestFinish(t *testing.T) {
 		client.Booking{ID: "b1", Status: "Cancelled", SeatReleased: true},
 	}
 	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/bookings/b1" {
+		if r.URL.Path != "/bookings/b1" || r.URL.RawQuery != "wait=30s" {
 			t.Errorf("asked for %s", r.URL)
 		}
 		answer := answers[0]
@@ -160,6 +160,33 @@ func TestFinish(t *testing.T) {
 	b, err := c.Finish(t.Context(), client.Booking{ID: "b1"})
 	if err != nil || !b.SeatReleased || len(answers) != 0 {
 		t.Errorf("%+v %v, %d answers left", b, err, len(answers))
+	}
+}
+
+func TestBookings(t *testing.T) {
+	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, `{"bookings":[{"id":"b1"}],"next":%q}`, r.URL.RequestURI())
+	})
+	for want, ask := range map[string][2]string{
+		"/bookings?limit=7":                         {"", ""},
+		"/bookings?after=b0&limit=7&status=Pending": {"Pending", "b0"},
+	} {
+		p, err := c.Bookings(t.Context(), ask[0], ask[1], 7)
+		if err != nil || len(p.Bookings) != 1 || p.Bookings[0].ID != "b1" || p.Next != want {
+			t.Errorf("%+v %v, want %s", p, err, want)
+		}
+	}
+}
+
+func TestPost(t *testing.T) {
+	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost || r.URL.Path != "/lab/drain" {
+			t.Errorf("%s %s", r.Method, r.URL)
+		}
+		w.WriteHeader(http.StatusNoContent)
+	})
+	if err := c.Post(t.Context(), "lab/drain"); err != nil {
+		t.Error(err)
 	}
 }
 

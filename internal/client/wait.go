@@ -7,11 +7,13 @@ import (
 	"time"
 )
 
-// Polling is quick for as long as a saga usually takes, and then slows down.
+// Polling is quick at first, and then slows down.
 const (
-	firstPoll = 10 * time.Millisecond
-	lastPoll  = 500 * time.Millisecond
-	quick     = 2 * time.Second
+	firstPoll = 20 * time.Millisecond
+	lastPoll  = 250 * time.Millisecond
+	// longPoll is how long one request may wait for an outcome: the service
+	// allows 60 s, and what is between it and us may allow less.
+	longPoll = 30 * time.Second
 )
 
 // Finish waits until nothing more will happen to a booking: its outcome is in
@@ -19,7 +21,9 @@ const (
 // service. When ctx ends it returns the booking as last seen, with an error.
 func (c *Client) Finish(ctx context.Context, b Booking) (Booking, error) {
 	err := poll(ctx, func(ctx context.Context) (bool, error) {
-		seen, err := c.Booking(ctx, b.ID)
+		// The service waits only for the outcome of a Pending booking. One that
+		// stops, or for which too many wait already, answers at once.
+		seen, err := c.outcome(ctx, b.ID, longPoll)
 		if err != nil {
 			return false, err
 		}
@@ -32,8 +36,7 @@ func (c *Client) Finish(ctx context.Context, b Booking) (Booking, error) {
 // Accepting waits until the service takes bookings.
 func (c *Client) Accepting(ctx context.Context) error {
 	return poll(ctx, func(ctx context.Context) (bool, error) {
-		var stats struct{ Accepting bool }
-		err := c.Get(ctx, "stats", &stats)
+		stats, err := c.Stats(ctx)
 		return stats.Accepting, err
 	})
 }
@@ -49,7 +52,6 @@ func (c *Client) Ready(ctx context.Context) error {
 
 // poll calls look until it is done or fails for good.
 func poll(ctx context.Context, look func(context.Context) (done bool, err error)) error {
-	began := time.Now()
 	pause := firstPoll
 	for {
 		done, err := look(ctx)
@@ -59,10 +61,8 @@ func poll(ctx context.Context, look func(context.Context) (done bool, err error)
 		if err != nil && !passing(err) {
 			return err
 		}
-		if time.Since(began) > quick {
-			pause = min(2*pause, lastPoll)
-		}
 		timer := time.NewTimer(pause)
+		pause = min(pause+pause/4, lastPoll)
 		select {
 		case <-timer.C:
 		case <-ctx.Done():

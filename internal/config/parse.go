@@ -11,6 +11,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"boxoffice/internal/lab"
 	"boxoffice/messaging"
 )
 
@@ -38,6 +39,8 @@ func parse(text string, tag *kong.Tag, target reflect.Value) error {
 		value, err = choose(text, messaging.TopologyDeclare, messaging.TopologyCheck)
 	case LogFormat:
 		value, err = choose[LogFormat](text, "text", "json")
+	case lab.Unsafe:
+		value, err = choose(text, lab.Unsafes()...)
 	case slog.Level:
 		value, err = parseLevel(text)
 	case Lab:

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"boxoffice/internal/lab"
 	"boxoffice/messaging"
 )
 
@@ -35,6 +36,7 @@ type Service struct {
 	RetryDelays []time.Duration        `type:"setting" env:"RETRY_DELAYS" default:"1s,5s,30s" example:"1s,5s,30s" help:"How long a failed message waits before each further attempt."`
 	Topology    messaging.TopologyMode `type:"setting" env:"TOPOLOGY" default:"declare" help:"declare the queues, or only check that they exist."`
 	Lab         *Lab                   `type:"setting" env:"LAB" placeholder:"on|off" help:"on allows faults to be injected, and /lab (default: off, and on for up)."`
+	Unsafe      lab.Unsafe             `type:"setting" env:"UNSAFE" placeholder:"SAFETY" help:"Turns one safety off, to see what it is for; needs LAB=on: no-confirm, ack-first, no-tombstone, no-owner-check or requeue-now."`
 	Prefetch    int                    `type:"setting" env:"PREFETCH" default:"256" min:"1" max:"10000" hidden:"" help:"Deliveries of one queue at a time."`
 }
 
@@ -44,6 +46,14 @@ func (s Service) LabOn(byDefault bool) bool {
 		return byDefault
 	}
 	return bool(*s.Lab)
+}
+
+// CheckUnsafe says whether a safety is off where nobody experiments.
+func (s Service) CheckUnsafe(labByDefault bool) error {
+	if s.Unsafe != "" && !s.LabOn(labByDefault) {
+		return fmt.Errorf("UNSAFE=%q breaks bookings on purpose: it needs LAB=on", s.Unsafe)
+	}
+	return nil
 }
 
 // Booking are the booking service's own settings.

@@ -34,6 +34,7 @@ type Settings struct {
 	Prefetch    int           // deliveries of one queue at a time; 0: the messaging default
 	Grace       time.Duration // for running handlers at the end; 0: the messaging default
 	Lab         bool          // serve /lab, and obey the fault scripts of bookings
+	Unsafe      lab.Unsafe    // the safety that is off, on purpose; "": none
 	Exit        func()        // ends the process for the fault exit; nil: exit does what drop does
 }
 

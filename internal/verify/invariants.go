@@ -2,6 +2,8 @@ package verify
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/google/uuid"
 )
@@ -132,12 +134,28 @@ func (c *checker) booking(b Booking) {
 	}
 }
 
+// Lasting is the violations that both looks found. Where sagas run, each look
+// catches some booking on its way; what is broken stays so.
+func Lasting(first, second []Violation) []Violation {
+	again := make(map[Violation]bool, len(second))
+	for _, v := range second {
+		again[v] = true
+	}
+	var both []Violation
+	for _, v := range first {
+		if again[v] {
+			both = append(both, v)
+		}
+	}
+	return both
+}
+
 // CheckQueues is a violation for each queue that is not empty. depths is how
 // many messages each has, delivered ones included; dead queues may have any.
 func CheckQueues(depths map[string]int) []Violation {
 	var found []Violation
-	for queue, n := range depths {
-		if n > 0 {
+	for _, queue := range slices.Sorted(maps.Keys(depths)) {
+		if n := depths[queue]; n > 0 {
 			found = append(found, Violation{Invariant: 5, Text: fmt.Sprintf("%d messages are left in %s", n, queue)})
 		}
 	}

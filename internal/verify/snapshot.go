@@ -70,14 +70,25 @@ type page struct {
 	Next         string        `json:"next"`
 }
 
-// Take reads everything from the services, page by page.
+// Take reads everything from the services, page by page. Its error names the
+// service that did not answer.
 func Take(ctx context.Context, client *http.Client, t Targets) (Snapshot, error) {
+	return TakeWatched(ctx, client, t, func(int) {})
+}
+
+// TakeWatched is Take, and tells after each page how many rows were read.
+func TakeWatched(ctx context.Context, client *http.Client, t Targets, tell func(rows int)) (Snapshot, error) {
 	var s Snapshot
-	for _, list := range []string{t.Booking + "/bookings", t.Seats + "/seats", t.Seats + "/reservations", t.Payments + "/payments"} {
+	for _, list := range []struct{ service, url string }{
+		{messaging.Booking, t.Booking + "/bookings"},
+		{messaging.Seats, t.Seats + "/seats"},
+		{messaging.Seats, t.Seats + "/reservations"},
+		{messaging.Payments, t.Payments + "/payments"},
+	} {
 		for next := ""; ; {
-			p, err := get(ctx, client, list+"?limit=1000&after="+url.QueryEscape(next))
+			p, err := get(ctx, client, list.url+"?limit=1000&after="+url.QueryEscape(next))
 			if err != nil {
-				return s, err
+				return s, fmt.Errorf("%s does not answer: %w", list.service, err)
 			}
 			s.Bookings = append(s.Bookings, p.Bookings...)
 			s.Held = append(s.Held, p.Held...)
@@ -86,6 +97,7 @@ func Take(ctx context.Context, client *http.Client, t Targets) (Snapshot, error)
 			if p.Total > 0 {
 				s.Total, s.Free = p.Total, p.Free
 			}
+			tell(len(s.Bookings) + len(s.Held) + len(s.Reservations) + len(s.Payments))
 			if next = p.Next; next == "" {
 				break
 			}

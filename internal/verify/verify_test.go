@@ -86,3 +86,12 @@ func TestEachViolationIsCaught(t *testing.T) {
 		t.Errorf("a message that is left: %v", found)
 	}
 }
+
+// A booking on its way is caught by one look or the other, what is broken by both.
+func TestLasting(t *testing.T) {
+	broken := Violation{Invariant: 2, BookingID: uuid.New(), Text: "holds"}
+	first, second := Violation{Invariant: 1, Text: "a"}, Violation{Invariant: 1, Text: "b"}
+	if got := Lasting([]Violation{first, broken}, []Violation{broken, second}); !slices.Equal(got, []Violation{broken}) {
+		t.Errorf("%v", got)
+	}
+}

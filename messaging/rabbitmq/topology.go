@@ -97,12 +97,8 @@ func declareWith(ctx context.Context, tasks *sync.WaitGroup, conn *connection, w
 }
 
 func declareAll(ctx context.Context, conn *connection, want messaging.Topology, mode messaging.TopologyMode) error {
-	channel, err := conn.Channel()
-	if err != nil {
-		return fmt.Errorf("open a channel: %w", err)
-	}
-	defer conn.closeChannel(channel)
-	d := declarer{ended: ctx.Err, channel: channel, check: mode == messaging.TopologyCheck}
+	d := declarer{ctx: ctx, conn: conn, check: mode == messaging.TopologyCheck}
+	defer d.end()
 	for _, name := range want.Exchanges {
 		d.exchange(name)
 	}
@@ -112,50 +108,83 @@ func declareAll(ctx context.Context, conn *connection, want messaging.Topology, 
 	for _, b := range want.Bindings {
 		d.bind(b)
 	}
-	return d.err
+	return d.result()
 }
 
-// declarer declares one object after the other on one channel, which the first
-// refusal closes: after an error it does nothing more.
+// declarer declares one object after the other. After an error it does nothing more.
+//
+// Since RabbitMQ 4.3.1 only a user with some right to an object may check that
+// it exists, and none may find out about those of others. So a check is of what
+// the user can see, which is what it will use.
 type declarer struct {
-	ended   func() error // of its context
-	channel *amqp.Channel
+	ctx     context.Context // of one declareAll
+	conn    *connection
+	channel *amqp.Channel // nil: a refusal has closed it
 	check   bool
+	seen    bool  // something was there, and could be seen
+	hidden  error // the last object that the user may not see
 	err     error
 }
 
-func (d *declarer) do(call func() error, kind, name string) {
+func (d *declarer) do(call func(*amqp.Channel) error, kind, name string) {
 	if d.err == nil {
-		d.err = d.ended()
+		d.err = d.ctx.Err()
+	}
+	if d.err == nil && d.channel == nil {
+		if d.channel, d.err = d.conn.Channel(); d.err != nil {
+			d.err = fmt.Errorf("open a channel: %w", d.err)
+		}
 	}
 	if d.err != nil {
 		return
 	}
-	err := call()
+	err := call(d.channel)
+	refused := func() error { return fmt.Errorf("%w: %s %q: %w", messaging.ErrTopology, kind, name, err) }
 	switch {
 	case err == nil:
+		d.seen = true
+	case d.check && refusal(err, amqp.AccessRefused):
+		d.hidden = refused()
+		d.end()
 	case refusal(err, amqp.AccessRefused, amqp.NotFound, amqp.ResourceLocked, amqp.PreconditionFailed, amqp.NotAllowed, amqp.NotImplemented):
-		d.err = fmt.Errorf("%w: %s %q: %w", messaging.ErrTopology, kind, name, err)
+		d.err = refused()
 	default:
 		d.err = fmt.Errorf("declare the %s %q: %w", kind, name, err)
 	}
 }
 
-func (d *declarer) exchange(name string) {
-	declare := d.channel.ExchangeDeclare
-	if d.check {
-		declare = d.channel.ExchangeDeclarePassive
+// result is the error that ended it, or that nothing could be seen.
+func (d *declarer) result() error {
+	if d.err == nil && !d.seen {
+		return d.hidden
 	}
-	d.do(func() error { return declare(name, amqp.ExchangeTopic, true, false, false, false, nil) }, "exchange", name)
+	return d.err
+}
+
+func (d *declarer) end() {
+	if d.channel != nil {
+		d.conn.closeChannel(d.channel)
+		d.channel = nil
+	}
+}
+
+func (d *declarer) exchange(name string) {
+	declare := (*amqp.Channel).ExchangeDeclare
+	if d.check {
+		declare = (*amqp.Channel).ExchangeDeclarePassive
+	}
+	d.do(func(ch *amqp.Channel) error {
+		return declare(ch, name, amqp.ExchangeTopic, true, false, false, false, nil)
+	}, "exchange", name)
 }
 
 func (d *declarer) queue(q messaging.Queue) {
-	declare, args := d.channel.QueueDeclare, arguments(q)
+	declare, args := (*amqp.Channel).QueueDeclare, arguments(q)
 	if d.check {
-		declare, args = d.channel.QueueDeclarePassive, nil
+		declare, args = (*amqp.Channel).QueueDeclarePassive, nil
 	}
-	d.do(func() error {
-		_, err := declare(q.Name, true, false, false, false, args)
+	d.do(func(ch *amqp.Channel) error {
+		_, err := declare(ch, q.Name, true, false, false, false, args)
 		return err
 	}, "queue", q.Name)
 }
@@ -165,7 +194,7 @@ func (d *declarer) bind(b messaging.Binding) {
 	if d.check {
 		return
 	}
-	d.do(func() error { return d.channel.QueueBind(b.Queue, b.Key, b.Exchange, false, nil) },
+	d.do(func(ch *amqp.Channel) error { return ch.QueueBind(b.Queue, b.Key, b.Exchange, false, nil) },
 		"binding", b.Exchange+" → "+b.Key+" → "+b.Queue)
 }
 

@@ -70,6 +70,27 @@ func TestCheckNeedsNoRights(t *testing.T) {
 	_ = f.until(b, true)
 }
 
+// A user that the broker tells nothing has checked nothing; RabbitMQ before
+// 4.2.6 tells everyone.
+func TestCheckOfWhatCannotBeSeen(t *testing.T) {
+	f := newFixture(t)
+	f.declared(rabbitmq.Options{})
+	for _, test := range []struct {
+		name, read string
+		sees       bool
+	}{{"blind", "^$", false}, {"sighted", "^" + queue + "$", true}} {
+		url := f.user(test.name, "^$", "^$", test.read)
+		b := open(t, url, rabbitmq.Options{})
+		err := b.Declare(f.ctx, topology(), messaging.TopologyCheck)
+		if v, _ := dial(t, url).Properties["version"].(string); strings.HasPrefix(v, "3.") || strings.HasPrefix(v, "4.0") {
+			test.sees = true
+		}
+		if test.sees != (err == nil) || err != nil && !(errors.Is(err, messaging.ErrTopology) && strings.Contains(err.Error(), "ACCESS_REFUSED")) {
+			f.Errorf("%s: %v", test.name, err)
+		}
+	}
+}
+
 func TestObserverNeedsFewRights(t *testing.T) {
 	f := newFixture(t)
 	publisher := f.declared(rabbitmq.Options{})

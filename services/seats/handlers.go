@@ -19,7 +19,7 @@ func (s *Service) bookingCreated(ctx context.Context, e messaging.BookingCreated
 }
 
 func (s *Service) paymentFailed(ctx context.Context, e messaging.PaymentFailed) ([]messaging.Event, error) {
-	r, err := s.store.release(ctx, tombstone(e))
+	r, err := s.release(ctx, tombstone(e))
 	if err != nil {
 		return nil, storeError(err)
 	}

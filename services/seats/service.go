@@ -30,6 +30,7 @@ type Service struct {
 	*participant.Participant
 	log     *slog.Logger
 	store   *store
+	release releaser // the store's, unless a safety is off
 	handler http.Handler
 }
 
@@ -41,6 +42,7 @@ func New(cfg Config, deps participant.Deps) *Service {
 		log:         deps.Telemetry.Logger,
 		store:       newStore(deps.DB, cfg.Total),
 	}
+	s.release = s.store.unsafely(cfg.Unsafe)
 	e := httpserver.New(httpserver.Options{Telemetry: deps.Telemetry, Checks: s.Checks()})
 	e.GET("/seats", s.getSeats)
 	e.GET("/reservations", s.listReservations)

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"boxoffice/internal/config"
+	"boxoffice/messaging"
+)
+
+// deadCmd is the commands about parked messages.
+type deadCmd struct {
+	List    deadListCmd    `cmd:"" help:"List the parked messages."`
+	Show    deadShowCmd    `cmd:"" help:"Show parked messages with headers and body."`
+	Redrive deadRedriveCmd `cmd:"" help:"Send parked messages back to the queue that failed."`
+	Drop    deadDropCmd    `cmd:"" help:"Remove parked messages, for good."`
+}
+
+// deadFrom is where the parked messages are.
+type deadFrom struct {
+	BrokerURL config.BrokerURL `type:"setting" env:"BROKER_URL" placeholder:"URL" help:"The RabbitMQ broker, as amqp:// or amqps://."`
+	Timeout   time.Duration    `default:"10s" help:"How long to wait for a broker that cannot be reached."`
+}
+
+const upURL = "http://127.0.0.1:5200"
+
+// check says what is missing; url is where a running up is asked instead.
+func (f deadFrom) check(url string) error {
+	switch {
+	case url != "":
+		return nil
+	case f.BrokerURL == "":
+		return errors.New("BROKER_URL is not set; use for example amqp://guest:guest@localhost:5672/ (or for a running boxoffice up: --url " + upURL + ")")
+	case f.BrokerURL.InProcess():
+		return errors.New("BROKER_URL=\"inproc:\" is a broker inside the process of boxoffice up; ask that one, with --url " + upURL)
+	}
+	return nil
+}
+
+// deadWhich is which parked messages are meant.
+type deadWhich struct {
+	Queue string `arg:"" optional:"" help:"A queue, such as seats.BookingCreated, with or without .dead; without it, all queues."`
+	ID    string `name:"id" placeholder:"ID" help:"Only these: the id of a message, or of a booking."`
+}
+
+// queues are the work queues that are meant.
+func (w deadWhich) queues() ([]string, error) {
+	all := messaging.WorkQueues()
+	if w.Queue == "" {
+		return all, nil
+	}
+	queue := strings.TrimSuffix(w.Queue, messaging.DeadQueueName(""))
+	if !slices.Contains(all, queue) {
+		return nil, fmt.Errorf("there is no queue %q; the queues are:\n  %s", w.Queue, strings.Join(all, "\n  "))
+	}
+	return []string{queue}, nil
+}
+
+func (w deadWhich) matches(l messaging.DeadLetter) bool {
+	return w.ID == "" || w.ID == l.Message.ID || w.ID == l.BookingID
+}
+
+// none says that there is nothing: an error, if there was to be something.
+func (w deadWhich) none(c console) error {
+	where := "in any queue"
+	if w.Queue != "" {
+		where = "in " + w.Queue
+	}
+	if w.ID != "" {
+		return fmt.Errorf("no message %s is parked %s, unless someone else is looking at it, or redriving it, right now", printable(w.ID), where)
+	}
+	fmt.Fprintf(c.out, "nothing is parked %s\n", where)
+	return nil
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode"
+
+	"boxoffice/messaging"
+)
+
+// deadListCmd lists parked messages.
+type deadListCmd struct {
+	deadWhich
+	deadFrom
+	URL string `name:"url" placeholder:"URL" help:"A running boxoffice up, whose broker is in its process, instead of BROKER_URL."`
+}
+
+// Help shows examples.
+func (*deadListCmd) Help() string {
+	return `Looking at messages moves none. One that someone else is looking at is not seen.
+
+Examples:
+
+  boxoffice dead list --broker-url amqp://guest:guest@localhost:5672/
+  boxoffice dead list seats.BookingCreated
+  boxoffice dead list --id 0197a3f0-7c4e-7d2a-9d57-0f6f4a1f2b3c
+  boxoffice dead list --url http://127.0.0.1:5200`
+}
+
+// Check says what does not fit together.
+func (d *deadListCmd) Check() error {
+	_, err := d.queues()
+	return errors.Join(err, d.check(d.URL))
+}
+
+// Run lists them.
+func (d *deadListCmd) Run(ctx context.Context, c console) error {
+	letters, err := readParked(ctx, c, d.deadFrom, d.URL, d.deadWhich)
+	if err != nil {
+		return err
+	}
+	if len(letters) == 0 {
+		return d.none(c)
+	}
+	return writeTable(c, letters)
+}
+
+// readParked is the parked messages that are meant, by queue, oldest first.
+func readParked(ctx context.Context, c console, from deadFrom, url string, which deadWhich) ([]messaging.DeadLetter, error) {
+	if url != "" {
+		return listAtUp(ctx, c, url, which)
+	}
+	queues, err := which.queues()
+	if err != nil {
+		return nil, err
+	}
+	o, err := openOperator(ctx, c, from)
+	if err != nil {
+		return nil, err
+	}
+	defer o.close(ctx)
+	ctx, stop := o.watch(ctx)
+	defer stop()
+	return o.list(ctx, queues, which.matches)
+}
+
+func writeTable(c console, letters []messaging.DeadLetter) error {
+	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "QUEUE\tEVENT\tBOOKING\tREASON\tATTEMPTS\tAGE\tTRACE")
+	for _, l := range letters {
+		event := l.Message.Type
+		if event == "" {
+			event = l.Event
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", l.Queue, short(event, 40), short(l.BookingID, 40),
+			short(l.Reason, 60), l.Attempts, age(l.ParkedAt), short(l.TraceID, 40))
+	}
+	return w.Flush()
+}
+
+// age is how long ago something was, roughly.
+func age(at time.Time) string {
+	if at.IsZero() {
+		return "?"
+	}
+	d := max(time.Since(at), 0)
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd", int(d.Hours()/24))
+}
+
+// short is one line of text of at most so many characters, "-" for none.
+func short(text string, most int) string {
+	if text == "" {
+		return "-"
+	}
+	runes := []rune(printable(text))
+	if len(runes) > most {
+		runes = append(runes[:most-1], '…')
+	}
+	return string(runes)
+}
+
+// printable is text without what a terminal would take for a command: messages
+// come from strangers, too.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, text)
+}

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode/utf8"
+
+	"boxoffice/messaging"
+)
+
+// deadShowCmd shows parked messages.
+type deadShowCmd struct {
+	deadWhich
+	deadFrom
+	URL string `name:"url" placeholder:"URL" help:"A running boxoffice up, whose broker is in its process, instead of BROKER_URL."`
+}
+
+// Help shows examples.
+func (*deadShowCmd) Help() string {
+	return `Looking at messages moves none. One that someone else is looking at is not seen.
+
+Examples:
+
+  boxoffice dead show --id 0197a3f0-7c4e-7d2a-9d57-0f6f4a1f2b3c
+  boxoffice dead show payments.SeatReserved --broker-url amqp://guest:guest@localhost:5672/
+  boxoffice dead show --url http://127.0.0.1:5200`
+}
+
+// Check says what does not fit together.
+func (d *deadShowCmd) Check() error {
+	_, err := d.queues()
+	return errors.Join(err, d.check(d.URL))
+}
+
+// Run shows them.
+func (d *deadShowCmd) Run(ctx context.Context, c console) error {
+	letters, err := readParked(ctx, c, d.deadFrom, d.URL, d.deadWhich)
+	if err != nil {
+		return err
+	}
+	if len(letters) == 0 {
+		return d.none(c)
+	}
+	for i, l := range letters {
+		if i > 0 {
+			fmt.Fprintln(c.out)
+		}
+		if err := writeLetter(c.out, l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func writeLetter(out io.Writer, l messaging.DeadLetter) error {
+	by := "the broker"
+	if l.Service != "" {
+		by = printable(l.Service)
+	}
+	parked := "by " + by
+	if !l.ParkedAt.IsZero() {
+		parked = fmt.Sprintf("%s, %s ago, by %s", l.ParkedAt.Format(time.RFC3339), age(l.ParkedAt), by)
+	}
+	m := l.Message
+	fmt.Fprintln(out, messaging.DeadQueueName(l.Queue))
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, line := range [][2]string{
+		{"message", m.ID},
+		{"type", m.Type},
+		{"from", m.AppID},
+		{"booking", l.BookingID},
+		{"trace", l.TraceID},
+		{"parked", parked},
+		{"attempts", strconv.Itoa(l.Attempts)},
+		{"reason", l.Reason},
+	} {
+		if line[1] != "" {
+			fmt.Fprintf(w, "  %s\t%s\n", line[0], printable(line[1]))
+		}
+	}
+	fmt.Fprintln(w, "  headers\t")
+	for _, name := range slices.Sorted(maps.Keys(m.Headers)) {
+		fmt.Fprintf(w, "    %s\t%s\n", printable(name), headerText(m.Headers[name]))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	kind := m.ContentType
+	if kind == "" {
+		kind = "no content type"
+	}
+	fmt.Fprintf(out, "  body, %d bytes, %s\n", len(m.Body), printable(kind))
+	for line := range strings.Lines(bodyText(m.Body)) {
+		fmt.Fprintln(out, strings.TrimRight("    "+strings.TrimRight(line, "\n"), " "))
+	}
+	return nil
+}
+
+func headerText(value any) string {
+	switch v := value.(type) {
+	case string:
+		return printable(v)
+	case []byte:
+		return printable(string(v))
+	case time.Time:
+		return v.Format(time.RFC3339)
+	case []any, map[string]any:
+		if text, err := json.Marshal(v); err == nil {
+			return printable(string(text))
+		}
+	}
+	return printable(fmt.Sprint(value))
+}
+
+// bodyText is JSON with one value a line, text as it is, and else a hex dump.
+func bodyText(body []byte) string {
+	var pretty bytes.Buffer
+	switch {
+	case utf8.Valid(body) && json.Indent(&pretty, body, "", "  ") == nil:
+		body = pretty.Bytes()
+	case !utf8.Valid(body) || bytes.ContainsFunc(body, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' && r != '\r' }):
+		const most = 4096
+		dump := hex.Dump(body[:min(len(body), most)])
+		if len(body) > most {
+			dump += "…\n"
+		}
+		return dump
+	}
+	lines := strings.Split(string(body), "\n")
+	for i, line := range lines {
+		lines[i] = printable(strings.ReplaceAll(strings.TrimRight(line, "\r"), "\t", "    "))
+	}
+	return strings.Join(lines, "\n")
+}

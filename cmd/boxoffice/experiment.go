@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"boxoffice/internal/config"
+	"boxoffice/internal/experiment"
+	"boxoffice/internal/lab"
+)
+
+// experimentCmd breaks bookings on purpose, and looks whether they heal.
+type experimentCmd struct {
+	Names []string `arg:"" optional:"" name:"name" help:"Which: names, or all; list, or nothing, lists them."`
+
+	URL           string           `name:"url" placeholder:"URL" help:"A booking service that is running; without it everything is started here, once for each experiment, and stopped."`
+	SeatsURL      string           `name:"seats-url" placeholder:"URL" help:"The seats service (default: port 5201 of the same host)."`
+	PaymentsURL   string           `name:"payments-url" placeholder:"URL" help:"The payments service (default: port 5202 of the same host)."`
+	BrokerURL     config.BrokerURL `type:"setting" env:"BROKER_URL" placeholder:"URL" help:"With --url: the RabbitMQ broker that those services share. Some experiments publish events themselves."`
+	ManagementURL string           `name:"management-url" placeholder:"URL" help:"With --url: RabbitMQ's management API (default: guessed from BROKER_URL)."`
+
+	RetryDelays []time.Duration `type:"setting" env:"RETRY_DELAYS" default:"1s,5s,30s" example:"1s,5s,30s" help:"The services' delays between attempts."`
+	Unsafe      lab.Unsafe      `type:"setting" env:"UNSAFE" placeholder:"SAFETY" help:"Without --url: start the services with one safety off: no-confirm, ack-first, no-tombstone, no-owner-check or requeue-now."`
+	Patience    time.Duration   `default:"15s" help:"How long to wait for what should happen, each time."`
+	Trace       bool            `help:"Without --url: draw the traces of the bookings."`
+	Verbose     bool            `short:"v" help:"Without --url: show the services' logs."`
+}
+
+// Help shows examples.
+func (*experimentCmd) Help() string {
+	return `Each experiment says what it sets up, what it sends and what happens, and ends with PASS or FAIL. It exits with 0 if all
+pass, with 1 if one fails, and with 2 if one cannot be tried. Running services must have their lab on, as they do under: boxoffice up
+
+Examples:
+
+  boxoffice experiment list
+  boxoffice experiment redelivery
+  UNSAFE=ack-first boxoffice experiment redelivery
+  boxoffice experiment poison --trace
+  boxoffice experiment all
+  BROKER_URL=amqp://guest:guest@localhost:5672/ boxoffice experiment late-compensation --url http://127.0.0.1:5200`
+}
+
+// Check says what does not fit together.
+func (e *experimentCmd) Check() error {
+	var errs []error
+	if e.Patience <= 0 || e.Patience > maxPatience {
+		errs = append(errs, fmt.Errorf("--patience=%s must be above 0s, and %s at most", e.Patience, maxPatience))
+	}
+	if e.URL != "" {
+		errs = append(errs, e.targets().Check())
+		if e.Unsafe != "" {
+			errs = append(errs, errors.New("UNSAFE is a setting of the services, which run already: start them with it, or leave --url out"))
+		}
+	}
+	if !e.list() {
+		_, err := experiment.Find(e.Names)
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// maxPatience is short enough that an experiment ends before the saga deadline
+// of 60 s repairs what it broke.
+const maxPatience = 15 * time.Second
+
+func (e *experimentCmd) list() bool {
+	return len(e.Names) == 0 || len(e.Names) == 1 && e.Names[0] == "list"
+}
+
+func (e *experimentCmd) targets() targets {
+	return targets{URL: e.URL, SeatsURL: e.SeatsURL, PaymentsURL: e.PaymentsURL}
+}
+
+// Run lists the experiments, or plays them one after the other.
+func (e *experimentCmd) Run(ctx context.Context, c console) error {
+	if e.list() {
+		e.printList(c)
+		return nil
+	}
+	experiments, err := experiment.Find(e.Names)
+	if err != nil {
+		return err
+	}
+	play := e.embedded
+	if e.URL != "" {
+		play = e.against
+	}
+	failed, untried := 0, 0
+	var summary []string
+	for i, x := range experiments {
+		if i > 0 {
+			fmt.Fprintln(c.out)
+		}
+		result, err := play(ctx, c, x)
+		switch {
+		case errors.Is(err, experiment.ErrCannot) && len(experiments) > 1:
+			untried++
+			fmt.Fprintf(c.out, "\nNOT TRIED  %v\n", err)
+			summary = append(summary, "NOT TRIED  "+x.Name)
+			continue
+		case errors.Is(err, experiment.ErrCannot):
+			return &codedError{err, exitUnanswered}
+		case err != nil:
+			return err
+		}
+		if len(result.Broken) > 0 {
+			failed++
+		}
+		summary = append(summary, fmt.Sprintf("%-9s  %-18s  %s", result.Verdict(), x.Name, result.Took.Round(time.Millisecond)))
+	}
+	if len(experiments) > 1 {
+		fmt.Fprintln(c.out)
+		for _, line := range summary {
+			fmt.Fprintln(c.out, line)
+		}
+	}
+	switch {
+	case failed > 0:
+		return fmt.Errorf("%d of %d failed", failed, len(experiments))
+	case untried > 0:
+		return &codedError{fmt.Errorf("%d of %d could not be tried", untried, len(experiments)), exitUnanswered}
+	}
+	return nil
+}
+
+func (*experimentCmd) printList(c console) {
+	all := experiment.All()
+	width := 0
+	for _, x := range all {
+		width = max(width, len(x.Name))
+	}
+	for _, x := range all {
+		fmt.Fprintf(c.out, "%-*s  %s\n", width, x.Name, x.Lesson)
+	}
+}

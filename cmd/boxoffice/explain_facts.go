@@ -1,0 +1,192 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"boxoffice/internal/client"
+	"boxoffice/internal/telemetry"
+	"boxoffice/messaging"
+)
+
+// facts are what is known of one booking.
+type facts struct {
+	booking     client.Booking
+	reservation *serviceRow       // nil: none, if seats answered
+	payment     *serviceRow       // nil: none, if payments answered
+	silent      map[string]string // services that did not answer, and why
+	parked      []messaging.DeadLetter
+	unlooked    string // why nobody knows what is parked
+	spans       []telemetry.Span
+	door        struct {
+		Waiting int
+		Broker  string
+	}
+}
+
+// serviceRow is what seats or payments know of the booking.
+type serviceRow struct {
+	Status  string
+	Reason  string
+	Charges int
+}
+
+func (r *serviceRow) is(status string) bool { return r != nil && r.Status == status }
+
+// explain is a line for each thing that a person wants to know.
+func (f *facts) explain(now time.Time) []string {
+	b := f.booking
+	lines := []string{
+		fmt.Sprintf("booking   %s, seat %d, %s: %s, made %s ago%s", b.Customer, b.Seat, b.Amount, b.Status,
+			now.Sub(b.CreatedAt).Round(time.Second), because(b.Reason)),
+		"seats     " + f.seatsSays(),
+		"payments  " + f.paymentsSays(),
+		"trace     " + b.TraceID,
+		"",
+	}
+	queues := f.waitsIn()
+	if len(queues) == 0 {
+		return append(lines, f.finished()...)
+	}
+	lines = append(lines, "It waits for "+strings.Join(queues, " and for ")+".")
+	for _, queue := range queues {
+		if text := f.retry(queue); text != "" {
+			lines = append(lines, text)
+		}
+	}
+	for _, l := range f.parked {
+		lines = append(lines, fmt.Sprintf("A message is parked in %s, after attempt %d: %s",
+			messaging.DeadQueueName(l.Queue), l.Attempts, printable(l.Reason)))
+	}
+	if f.unlooked != "" {
+		lines = append(lines, "Whether a message of it is parked is not known: "+f.unlooked)
+	}
+	return append(append(lines, ""), f.whatToDo(queues)...)
+}
+
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return " (" + reason + ")"
+}
+
+func (f *facts) seatsSays() string {
+	switch r := f.reservation; {
+	case f.silent[messaging.Seats] != "":
+		return "does not answer: " + f.silent[messaging.Seats]
+	case r == nil:
+		return "knows nothing of it"
+	case r.Status == "reserved":
+		return "holds the seat for it"
+	default:
+		return r.Status + because(r.Reason)
+	}
+}
+
+func (f *facts) paymentsSays() string {
+	switch p := f.payment; {
+	case f.silent[messaging.Payments] != "":
+		return "does not answer: " + f.silent[messaging.Payments]
+	case p == nil:
+		return "knows nothing of it"
+	default:
+		return fmt.Sprintf("%s, charged %d times%s", p.Status, p.Charges, because(p.Reason))
+	}
+}
+
+// waitsIn is the queues whose events are to come next, as the rows have it;
+// none if the booking is finished.
+func (f *facts) waitsIn() []string {
+	b, r, p := f.booking, f.reservation, f.payment
+	switch {
+	case b.Finished():
+		return nil
+	case f.silent[messaging.Seats] != "" || f.silent[messaging.Payments] != "":
+		return []string{"what only the service that does not answer knows"}
+	case b.Status == "Cancelled" && r.is("released"):
+		return []string{"booking.SeatReleased"}
+	case b.Status == "Cancelled":
+		return []string{"seats.PaymentFailed"}
+	case r == nil:
+		return []string{"seats.BookingCreated"}
+	case r.is("rejected"):
+		return []string{"booking.SeatRejected"}
+	case r.is("released"):
+		return []string{"booking.SeatReleased"}
+	case p == nil:
+		return []string{"payments.SeatReserved"}
+	case p.is("succeeded"):
+		return []string{"booking.PaymentSucceeded"}
+	default:
+		return []string{"booking.PaymentFailed", "seats.PaymentFailed"}
+	}
+}
+
+// finished says that nothing is to come, or that the services disagree.
+func (f *facts) finished() []string {
+	b, r, p := f.booking, f.reservation, f.payment
+	silent := len(f.silent) > 0
+	charged := p != nil && p.Charges > 0
+	sold := r.is("reserved") && p.is("succeeded") && p.Charges == 1
+	switch {
+	case silent:
+		return []string{"It is finished. Whether the others agree is not known until they answer."}
+	case b.Status == "Confirmed" && !sold, b.Status != "Confirmed" && (r.is("reserved") || charged):
+		return []string{"The services contradict each other, which no event will mend.", "What to do: boxoffice verify names the invariant; a person must decide."}
+	}
+	return []string{"It is finished: nothing more will happen, and there is nothing to do."}
+}
+
+// retry says where a copy of a failed message waits, if the trace shows one.
+func (f *facts) retry(queue string) string {
+	var sent, handled *telemetry.Span
+	for i, s := range f.spans { // in the order of their start
+		key, isRetry := strings.CutPrefix(s.Name, "publish "+messaging.ExchangeRetry+" ")
+		switch {
+		case isRetry && strings.HasSuffix(key, "."+queue):
+			sent = &f.spans[i]
+		case s.Name == "process "+queue:
+			handled = &f.spans[i]
+		}
+	}
+	if sent == nil || handled == nil || handled.Start.After(sent.Start) {
+		return ""
+	}
+	key := strings.TrimPrefix(sent.Name, "publish "+messaging.ExchangeRetry+" ")
+	delay, _, _ := strings.Cut(key, ".")
+	service, _, _ := strings.Cut(queue, ".")
+	return fmt.Sprintf("Attempt %v of %s failed (%s); the next one comes from %s.wait.%s, %s after %s.", handled.Attributes["boxoffice.attempt"],
+		queue, handled.Error, service, delay, delay, sent.End.Local().Format("15:04:05.000"))
+}
+
+// whatToDo is advice about a booking that waits.
+func (f *facts) whatToDo(queues []string) []string {
+	switch {
+	case len(f.parked) > 0:
+		l := f.parked[0]
+		return []string{
+			"What to do: fix the cause, then send the message back to the queue that failed:",
+			fmt.Sprintf("  boxoffice dead redrive %s --id %s", l.Queue, f.booking.ID),
+		}
+	case len(f.silent) > 0:
+		return []string{"What to do: start the service that does not answer; the queue keeps its events."}
+	case f.door.Broker != "ok" && f.door.Broker != "":
+		return []string{
+			"The broker cannot be reached: " + f.door.Broker,
+			"What to do: start it; everything goes on by itself.",
+		}
+	case queues[0] == "seats.BookingCreated" && f.door.Waiting > 0:
+		return []string{
+			fmt.Sprintf("%d bookings wait behind the door, perhaps this one too: it starts when others have finished.", f.door.Waiting),
+			"What to do: nothing.",
+		}
+	case queues[0] == "payments.SeatReserved":
+		return []string{
+			"The bank has not answered yet: it is slow, does not answer, or its gate is closed (POST /lab/gate/open on payments opens it).",
+			"What to do: nothing; the payment is held until the bank answers.",
+		}
+	}
+	return []string{"What to do: nothing for now. If its message was lost, the booking is published again after SAGA_DEADLINE (60 s by default), and goes on from where it stands."}
+}

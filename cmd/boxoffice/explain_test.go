@@ -1,0 +1,120 @@
+package main
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"boxoffice/internal/client"
+	"boxoffice/internal/telemetry"
+	"boxoffice/messaging"
+)
+
+func TestExplainEachState(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	reserved, released, rejected := &serviceRow{Status: "reserved"}, &serviceRow{Status: "released"}, &serviceRow{Status: "rejected"}
+	paid, declined := &serviceRow{Status: "succeeded", Charges: 1}, &serviceRow{Status: "failed", Reason: "insufficient funds"}
+	twice := &serviceRow{Status: "succeeded", Charges: 2}
+	span := func(name string, at time.Duration, attempt int) telemetry.Span {
+		return telemetry.Span{
+			Name: name, Start: now.Add(at), End: now.Add(at), Error: "no luck", Attributes: map[string]any{"boxoffice.attempt": attempt},
+		}
+	}
+	failed, sent := span("process seats.BookingCreated", 0, 1), span("publish tickets.retry 5000ms.seats.BookingCreated", time.Second, 0)
+	again := span("process seats.BookingCreated", 2*time.Second, 2)
+	letter := messaging.DeadLetter{Queue: "seats.BookingCreated", Attempts: 4, Reason: "no luck"}
+	for name, c := range map[string]struct {
+		status   string
+		released bool
+		f        facts
+		want     []string
+		not      string
+	}{
+		"nobody has it yet": {"Pending", false, facts{}, []string{"seats     knows nothing of it", "payments  knows nothing", "It waits for seats.BookingCreated.", "published again after SAGA_DEADLINE"}, "parked"},
+		"at the bank":       {"Pending", false, facts{reservation: reserved}, []string{"holds the seat for it", "waits for payments.SeatReserved.", "gate is closed"}, "SAGA"},
+		"paid":              {"Pending", false, facts{reservation: reserved, payment: paid}, []string{"charged 1 times", "waits for booking.PaymentSucceeded."}, "bank"},
+		"declined":          {"Pending", false, facts{reservation: reserved, payment: declined}, []string{"failed, charged 0 times (insufficient funds)", "waits for booking.PaymentFailed and for seats.PaymentFailed."}, "bank"},
+		"turned down":       {"Pending", false, facts{reservation: rejected}, []string{"waits for booking.SeatRejected."}, "bank"},
+		"released early":    {"Pending", false, facts{reservation: released}, []string{"waits for booking.SeatReleased."}, "bank"},
+		"to be released":    {"Cancelled", false, facts{reservation: reserved, payment: declined}, []string{"waits for seats.PaymentFailed."}, "booking.Payment"},
+		"being told":        {"Cancelled", false, facts{reservation: released, payment: declined}, []string{"waits for booking.SeatReleased."}, "seats.Payment"},
+		"confirmed":         {"Confirmed", false, facts{reservation: reserved, payment: paid}, []string{"It is finished: nothing more will happen"}, "waits"},
+		"rejected":          {"Rejected", false, facts{reservation: rejected}, []string{"It is finished: nothing more"}, "waits"},
+		"cancelled":         {"Cancelled", true, facts{reservation: released, payment: declined}, []string{"It is finished: nothing more"}, "waits"},
+		"charged twice":     {"Confirmed", false, facts{reservation: reserved, payment: twice}, []string{"contradict each other", "boxoffice verify"}, "It is finished"},
+		"cancelled, held":   {"Cancelled", true, facts{reservation: reserved, payment: declined}, []string{"contradict each other"}, "It is finished"},
+		"rejected, charged": {"Rejected", false, facts{payment: paid}, []string{"contradict each other"}, "It is finished"},
+		"parked":            {"Pending", false, facts{parked: []messaging.DeadLetter{letter}}, []string{"parked in seats.BookingCreated.dead, after attempt 4: no luck", "  boxoffice dead redrive seats.BookingCreated --id b1"}, "nothing for now"},
+		"waits for a retry": {"Pending", false, facts{spans: []telemetry.Span{failed, sent}}, []string{"Attempt 1 of seats.BookingCreated failed (no luck); the next one comes from seats.wait.5000ms, 5000ms after "}, "parked"},
+		"is tried again":    {"Pending", false, facts{spans: []telemetry.Span{failed, sent, again}}, []string{"waits for seats.BookingCreated."}, "Attempt"},
+		"seats is down":     {"Pending", false, facts{silent: map[string]string{"seats": "refused"}}, []string{"does not answer: refused", "start the service that does not answer"}, "parked"},
+		"done, one is down": {"Confirmed", false, facts{silent: map[string]string{"payments": "refused"}, reservation: reserved}, []string{"It is finished. Whether the others agree"}, "contradict"},
+		"nobody can look":   {"Pending", false, facts{unlooked: "refused"}, []string{"is parked is not known: refused"}, "dead redrive"},
+	} {
+		f := c.f
+		f.booking = client.Booking{ID: "b1", Customer: "olena", Seat: 5, Amount: messaging.MustAmount("450"), Status: c.status, SeatReleased: c.released, CreatedAt: now.Add(-3 * time.Second), TraceID: "t1"}
+		f.door.Broker = "ok"
+		text := strings.Join(f.explain(now), "\n")
+		for _, want := range append(c.want, "booking   olena, seat 5, 450: "+c.status+", made 3s ago", "trace     t1") {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: no %q in\n%s", name, want, text)
+			}
+		}
+		if strings.Contains(text, c.not) {
+			t.Errorf("%s: %q in\n%s", name, c.not, text)
+		}
+	}
+}
+
+func TestExplainTheDoor(t *testing.T) {
+	t.Parallel()
+	f := facts{booking: client.Booking{Status: "Pending"}}
+	f.door.Broker, f.door.Waiting = "ok", 7
+	if text := strings.Join(f.explain(time.Now()), "\n"); !strings.Contains(text, "7 bookings wait behind the door") {
+		t.Error(text)
+	}
+	f.door.Broker = "refused"
+	if text := strings.Join(f.explain(time.Now()), "\n"); !strings.Contains(text, "broker cannot be reached: refused\nWhat to do: start it") {
+		t.Error(text)
+	}
+}
+
+// A booking from parked to finished, at a running up.
+func TestExplain(t *testing.T) {
+	t.Parallel()
+	up := start(t, anyPorts(), "up")
+	url := up.url("booking")
+	at := []string{"--url=" + url, "--seats-url=" + up.url("seats"), "--payments-url=" + up.url("payments")}
+	explain := func(id string) (int, string, string) {
+		return boxoffice(t, nil, append([]string{"explain", id}, at...)...)
+	}
+	b := postFaulty(t, url, `{"seat":5,"customer":"olena","amount":450}`, "seats.BookingCreated=poison")
+	up.err.find(t, "parked.*"+b.ID)
+	code, stdout, stderr := explain(b.ID)
+	want := `^booking   olena, seat 5, 450: Pending, made \d+s ago
+seats     knows nothing of it
+payments  knows nothing of it
+trace     [0-9a-f]{32}
+
+It waits for seats.BookingCreated.
+A message is parked in seats.BookingCreated.dead, after attempt 1: injected by .*
+
+What to do: fix the cause, then send the message back to the queue that failed:
+  boxoffice dead redrive seats.BookingCreated --id ` + b.ID + "\n$"
+	if code != 0 || stderr != "" || !regexp.MustCompile(want).MatchString(stdout) {
+		t.Errorf("exit %d\n%s%s", code, stdout, stderr)
+	}
+	if code, _, stderr := boxoffice(t, nil, "dead", "redrive", "seats.BookingCreated", "--id", b.ID, "--url", url); code != 0 {
+		t.Fatalf("redrive: exit %d\n%s", code, stderr)
+	}
+	up.err.find(t, "← PaymentSucceeded.*"+b.ID)
+	finishAt(t, url, b)
+	if code, stdout, _ := explain(b.ID); code != 0 || !strings.Contains(stdout, "It is finished: nothing more will happen") || !strings.Contains(stdout, "payments  succeeded, charged 1 times") {
+		t.Errorf("exit %d\n%s", code, stdout)
+	}
+	if code, _, stderr := explain("0197a3f0-7c4e-7d2a-9d57-0f6f4a1f2b3c"); code != exitFailed || !strings.Contains(stderr, "there is no booking") {
+		t.Errorf("an unknown booking: exit %d\n%s", code, stderr)
+	}
+}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+
+	"boxoffice/internal/client"
+	"boxoffice/internal/verify"
+	"boxoffice/messaging"
+)
+
+// targets are where the three services answer.
+type targets struct {
+	URL         string `name:"url" default:"http://127.0.0.1:5200" help:"The booking service."`
+	SeatsURL    string `name:"seats-url" placeholder:"URL" help:"The seats service (default: port 5201 of the same host)."`
+	PaymentsURL string `name:"payments-url" placeholder:"URL" help:"The payments service (default: port 5202 of the same host)."`
+}
+
+// Check says what is missing.
+func (t targets) Check() error {
+	_, err := t.find()
+	return err
+}
+
+// find fills in what was not given. Ports are guessed only beside the booking
+// service's usual one: with another, what answers there may belong to others.
+func (t targets) find() (verify.Targets, error) {
+	u, err := url.Parse(t.URL)
+	if err != nil || u.Host == "" {
+		return verify.Targets{}, fmt.Errorf("%q is not the URL of a service; use for example http://127.0.0.1:5200", t.URL)
+	}
+	if u.Port() != "5200" && (t.SeatsURL == "" || t.PaymentsURL == "") {
+		return verify.Targets{}, errors.New("--url has not the usual port 5200: say --seats-url and --payments-url too")
+	}
+	at := func(given, port string) string {
+		if given == "" {
+			given = u.Scheme + "://" + net.JoinHostPort(u.Hostname(), port)
+		}
+		return strings.TrimRight(given, "/")
+	}
+	return verify.Targets{Booking: at(t.URL, "5200"), Seats: at(t.SeatsURL, "5201"), Payments: at(t.PaymentsURL, "5202")}, nil
+}
+
+// part is a client of one of the services.
+type part struct {
+	name string
+	*client.Client
+}
+
+// connect makes a client of each service. Close them.
+func connect(t verify.Targets) (booking, seats, payments part, err error) {
+	var errs []error
+	to := func(name, url string) part {
+		c, err := client.New(url)
+		errs = append(errs, err)
+		return part{name, c}
+	}
+	booking, seats, payments = to(messaging.Booking, t.Booking), to(messaging.Seats, t.Seats), to(messaging.Payments, t.Payments)
+	return booking, seats, payments, errors.Join(errs...)
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"boxoffice/internal/client"
+	"boxoffice/internal/config"
+	"boxoffice/internal/verify"
+)
+
+// verifyCmd checks the invariants.
+type verifyCmd struct {
+	targets
+
+	ManagementURL string           `name:"management-url" placeholder:"URL" help:"RabbitMQ's management API, such as http://guest:guest@127.0.0.1:15672 (default: guessed from BROKER_URL)."`
+	BrokerURL     config.BrokerURL `type:"setting" env:"BROKER_URL" placeholder:"URL" help:"The RabbitMQ broker, whose virtual host has the queues."`
+	Timeout       time.Duration    `default:"1m" help:"How long running bookings may take to finish, and messages to be consumed."`
+}
+
+// Help shows examples.
+func (*verifyCmd) Help() string {
+	return `It waits until no booking runs, reads everything that the services know, and names each booking that breaks an invariant,
+with its trace id. It exits with 0 if all hold, with 1 if one does not, and with 2 if a service did not answer.
+
+Examples:
+
+  boxoffice verify
+  boxoffice verify --url http://10.0.0.5:5200 --timeout 5m
+  BROKER_URL=amqp://guest:guest@localhost:5672/ boxoffice verify
+  boxoffice verify --management-url http://guest:guest@localhost:15672`
+}
+
+// exitUnanswered is the exit code of a check that could not be made.
+const exitUnanswered = 2
+
+// Run checks and prints what it found.
+func (v *verifyCmd) Run(ctx context.Context, c console) error {
+	report, err := v.check(ctx, c)
+	if err != nil {
+		if ctx.Err() == nil {
+			err = &codedError{err, exitUnanswered}
+		}
+		return err
+	}
+	return report.print(c.out)
+}
+
+// check waits for quiet, and takes what there is then.
+func (v *verifyCmd) check(ctx context.Context, c console) (report verifyReport, err error) {
+	urls, err := v.find()
+	if err != nil {
+		return report, err
+	}
+	booking, err := client.New(urls.Booking)
+	if err != nil {
+		return report, err
+	}
+	defer booking.Close()
+	var line atomic.Value
+	tell := func(format string, args ...any) { line.Store(fmt.Sprintf(format, args...)) }
+	tell("asking %s", urls.Booking)
+	shown := showProgress(c.err, func() string { return fmt.Sprint(line.Load()) })
+	defer shown.stop()
+
+	deadline := time.Now().Add(v.Timeout)
+	if _, err := booking.Stats(ctx); err != nil { // who is not there is not waited for
+		return report, fmt.Errorf("booking does not answer: %w", startFirst(err))
+	}
+	report.running, err = booking.Quiet(ctx, v.Timeout, func(why string) { tell("waiting for the bookings that run: %s", why) })
+	if err != nil {
+		return report, fmt.Errorf("booking does not answer: %w", err)
+	}
+	quiet := time.Now()
+	reader := &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment}, Timeout: time.Minute}
+	defer reader.CloseIdleConnections()
+	look := func() (found []verify.Violation, err error) {
+		report.snapshot, err = verify.TakeWatched(ctx, reader, urls, func(rows int) { tell("%d rows read", rows) })
+		return verify.Check(report.snapshot), err
+	}
+	if report.found, err = look(); err != nil {
+		return report, err
+	}
+	if len(report.found) > 0 { // some booking on its way, or something broken
+		again, err := look()
+		if err != nil {
+			return report, err
+		}
+		report.found = verify.Lasting(report.found, again)
+	}
+	tell("waiting for the broker's figures, which are seconds old")
+	report.queues, report.unchecked, err = v.queues(ctx, reader, quiet.Add(verify.FiguresAge), deadline)
+	return report, err
+}
+
+// queues waits for figures of after settled, and until the queues are empty, as
+// long as time allows. Where nobody knows the queues it says why.
+func (v *verifyCmd) queues(ctx context.Context, c *http.Client, settled, deadline time.Time) (q verify.Queues, unchecked string, err error) {
+	address, vhost, given, why := v.management()
+	if why != "" {
+		return q, why, nil
+	}
+	for {
+		q, err = verify.TakeQueues(ctx, c, address, vhost)
+		switch {
+		case err != nil && given && ctx.Err() == nil:
+			return q, "", fmt.Errorf("the management API does not answer: %w", err)
+		case err != nil && ctx.Err() == nil:
+			return q, err.Error() + " (guessed from BROKER_URL; --management-url says it)", nil
+		}
+		if now := time.Now(); now.After(settled) && (q.Left() == 0 || now.After(deadline)) {
+			return q, "", nil
+		}
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			return q, "", context.Cause(ctx)
+		}
+	}
+}
+
+// management is where RabbitMQ's management API is, and whether we were told
+// so, or else why that is not known.
+func (v *verifyCmd) management() (address, vhost string, given bool, why string) {
+	if v.ManagementURL == "" && (v.BrokerURL == "" || v.BrokerURL.InProcess()) {
+		return "", "", false, "there is no management API for an embedded broker; for RabbitMQ say BROKER_URL or --management-url"
+	}
+	vhost = "/"
+	if v.BrokerURL != "" && !v.BrokerURL.InProcess() {
+		address, vhost = managementOf(v.BrokerURL)
+	}
+	if v.ManagementURL != "" {
+		return v.ManagementURL, vhost, true, ""
+	}
+	return address, vhost, false, ""
+}
+
+// Check says what cannot be done.
+func (v *verifyCmd) Check() error {
+	if v.ManagementURL == "" {
+		return v.targets.Check()
+	}
+	if _, err := client.New(v.ManagementURL); err != nil {
+		return errors.New("--management-url is not a URL; use for example http://guest:guest@127.0.0.1:15672")
+	}
+	return v.targets.Check()
+}

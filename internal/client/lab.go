@@ -1,0 +1,23 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+)
+
+// Query reads the JSON document at path, as the query asks for it, into v.
+func (c *Client) Query(ctx context.Context, path string, query url.Values, v any) error {
+	return c.do(ctx, request{method: http.MethodGet, path: path, query: query}, v)
+}
+
+// Send posts a JSON document to path and reads the answer into v.
+func (c *Client) Send(ctx context.Context, path string, document, v any) error {
+	body, err := json.Marshal(document)
+	if err != nil {
+		return fmt.Errorf("encode the request: %w", err)
+	}
+	return c.do(ctx, request{method: http.MethodPost, path: path, body: body}, v)
+}

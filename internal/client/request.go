@@ -1,0 +1,65 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+)
+
+// maxBody is more than any answer to a client needs.
+const maxBody = 4 << 20
+
+type request struct {
+	method, path string
+	query        url.Values
+	body         []byte
+}
+
+// do makes a request and reads the answer into v, unless v is nil.
+func (c *Client) do(ctx context.Context, q request, v any) error {
+	target := c.base.JoinPath(q.path)
+	target.RawQuery = q.query.Encode()
+	r, err := http.NewRequestWithContext(ctx, q.method, target.String(), bytes.NewReader(q.body))
+	if err != nil {
+		return fmt.Errorf("request %s: %w", target, err)
+	}
+	if q.body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	res, err := c.http.Do(r)
+	if err != nil {
+		return c.unreachable(ctx, err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	answer, err := io.ReadAll(io.LimitReader(res.Body, maxBody))
+	if err != nil {
+		return c.unreachable(ctx, err)
+	}
+	if res.StatusCode < 200 || res.StatusCode > 299 {
+		return readProblem(target.String(), res, answer)
+	}
+	if v == nil {
+		return nil
+	}
+	if err := json.Unmarshal(answer, v); err != nil {
+		return fmt.Errorf("%s does not answer as boxoffice does: %w", target, err)
+	}
+	return nil
+}
+
+// unreachable says so without the URL that net/http puts in front, unless the
+// caller gave up.
+func (c *Client) unreachable(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if wrapped := new(url.Error); errors.As(err, &wrapped) {
+		err = wrapped.Err
+	}
+	return fmt.Errorf("%s %w: %w", c.base.Redacted(), ErrUnreachable, err)
+}

@@ -1,0 +1,212 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"boxoffice/internal/client"
+)
+
+func door(ctx context.Context, s *Stage) error {
+	before, err := s.Stats(ctx)
+	if err != nil {
+		return err
+	}
+	room := before.ActiveLimit + before.WaitingLimit
+	s.Say("the door has room for %d active bookings and %d waiting ones", before.ActiveLimit, before.WaitingLimit)
+	if free := s.total - len(s.taken); free < before.ActiveLimit {
+		return fmt.Errorf("%w: the door takes %d active bookings, and the hall has %d free seats; start the services with ADMISSION_ACTIVE=2 ADMISSION_WAITING=3",
+			ErrCannot, before.ActiveLimit, free)
+	}
+	var seats []int
+	for range before.ActiveLimit {
+		seat, err := s.FreeSeat()
+		if err != nil {
+			return err
+		}
+		seats = append(seats, seat)
+	}
+	if err := s.Gate(ctx, true); err != nil {
+		return err
+	}
+	var taken []client.Booking
+	var refused Answer
+	for i := range room + 1 {
+		a, err := s.Try(ctx, Order{Customer: fmt.Sprintf("client%d", i+1), Seat: seats[i%len(seats)], Amount: "450"})
+		if err != nil {
+			return err
+		}
+		if a.Status != http.StatusAccepted {
+			refused = a
+			break
+		}
+		taken = append(taken, a.Booking)
+	}
+	s.Expect(len(taken) == room, "exactly %d bookings are taken (%d were)", room, len(taken))
+	s.Expect(refused.Status == http.StatusTooManyRequests && refused.RetryAfter > 0,
+		"the next one gets a 429, with Retry-After (it got %d, %s)", refused.Status, refused.RetryAfter)
+	s.Say("nothing finishes: after STALL_AFTER the door says that it is stopped, not busy")
+	stopped, err := s.Until(ctx, s.Patience, func(ctx context.Context) (bool, error) {
+		a, err := s.Try(ctx, Order{Customer: "late", Seat: seats[0], Amount: "450"})
+		return a.Status == http.StatusServiceUnavailable, err
+	})
+	if err != nil {
+		return err
+	}
+	s.Expect(stopped, "the door says 503")
+	if err := s.Gate(ctx, false); err != nil {
+		return err
+	}
+	return s.allFinish(ctx, taken)
+}
+
+// allFinish expects that of the bookings that were taken.
+func (s *Stage) allFinish(ctx context.Context, taken []client.Booking) error {
+	limited, cancel := context.WithTimeout(ctx, s.Patience)
+	defer cancel()
+	finished := 0
+	for _, b := range taken {
+		if _, err := s.booking.Finish(limited, b); err == nil {
+			finished++
+		} else if ctx.Err() != nil {
+			return err
+		}
+	}
+	s.Expect(finished == len(taken), "all %d that were taken finish (%d did)", len(taken), finished)
+	return nil
+}
+
+func drain(ctx context.Context, s *Stage) error {
+	seat, err := s.FreeSeat()
+	if err != nil {
+		return err
+	}
+	other, err := s.FreeSeat()
+	if err != nil {
+		return err
+	}
+	if err := s.Gate(ctx, true); err != nil {
+		return err
+	}
+	b, err := s.Book(ctx, Order{Customer: "olena", Seat: seat, Amount: "450"})
+	if err != nil {
+		return err
+	}
+	if err := s.Drain(ctx, true); err != nil {
+		return err
+	}
+	a, err := s.Try(ctx, Order{Customer: "maria", Seat: other, Amount: "600"})
+	if err != nil {
+		return err
+	}
+	s.Expect(a.Status == http.StatusServiceUnavailable && a.RetryAfter > 0, "maria is sent away with a 503 and Retry-After (%d, %s)", a.Status, a.RetryAfter)
+	if err := s.Gate(ctx, false); err != nil {
+		return err
+	}
+	if b, err = s.Outcome(ctx, b); err != nil {
+		return err
+	}
+	s.Expect(b.Status == "Confirmed", "olena's booking finishes behind the closed door")
+	if err := s.Drain(ctx, false); err != nil {
+		return err
+	}
+	maria, err := s.BookAndWait(ctx, Order{Customer: "maria", Seat: other, Amount: "600"})
+	s.Expect(maria.Status == "Confirmed", "maria gets her seat now")
+	return err
+}
+
+func brokerOutage(ctx context.Context, s *Stage) error {
+	seat, err := s.FreeSeat()
+	if err != nil {
+		return err
+	}
+	other, err := s.FreeSeat()
+	if err != nil {
+		return err
+	}
+	if err := s.Gate(ctx, true); err != nil {
+		return err
+	}
+	olena, err := s.Book(ctx, Order{Customer: "olena", Seat: seat, Amount: "450"})
+	if err != nil {
+		return err
+	}
+	if err := s.Pause(ctx, aWhile); err != nil { // she is at the bank by then
+		return err
+	}
+	if err := s.StopBroker(ctx); err != nil {
+		return err
+	}
+	maria, err := s.Book(ctx, Order{Customer: "maria", Seat: other, Amount: "600"})
+	if err != nil {
+		return err
+	}
+	if err := s.Gate(ctx, false); err != nil {
+		return err
+	}
+	if err := s.Pause(ctx, aWhile); err != nil {
+		return err
+	}
+	if maria, err = s.Look(ctx, maria.ID); err != nil {
+		return err
+	}
+	s.Expect(maria.Status == "Pending", "maria's booking is taken, and waits in its row")
+	if err := s.StartBroker(ctx); err != nil {
+		return err
+	}
+	for _, b := range []client.Booking{olena, maria} {
+		if b, err = s.Outcome(ctx, b); err != nil {
+			return err
+		}
+		if err := s.paidOnce(ctx, b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func bankOutage(ctx context.Context, s *Stage) error {
+	olena, err := s.bookAtBank(ctx, "olena", "before")
+	if err != nil {
+		return err
+	}
+	if err := s.Pause(ctx, aWhile); err != nil {
+		return err
+	}
+	if olena, err = s.Look(ctx, olena.ID); err != nil {
+		return err
+	}
+	s.Expect(olena.Status == "Pending", "her payment is held, and tried again in place")
+	maria, err := s.bookAtBank(ctx, "maria", "after")
+	if err != nil {
+		return err
+	}
+	s.Say("each charge is made now, and its answer lost: the next try finds it in the bank's books")
+	for _, b := range []client.Booking{maria, olena} {
+		if b, err = s.Outcome(ctx, b); err != nil {
+			return err
+		}
+		if err := s.paidOnce(ctx, b); err != nil {
+			return err
+		}
+		letters, err := s.Parked.List(ctx, b.ID)
+		if err != nil {
+			return err
+		}
+		s.Expect(len(letters) == 0, "no attempt of it was spent, and nothing is parked")
+	}
+	return s.Bank(ctx, 0, "before")
+}
+
+// bookAtBank books while the bank fails.
+func (s *Stage) bookAtBank(ctx context.Context, customer, when string) (client.Booking, error) {
+	seat, err := s.FreeSeat()
+	if err != nil {
+		return client.Booking{}, err
+	}
+	if err := s.Bank(ctx, 1, when); err != nil {
+		return client.Booking{}, err
+	}
+	return s.Book(ctx, Order{Customer: customer, Seat: seat, Amount: "450"})
+}

@@ -1,0 +1,156 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"boxoffice/internal/client"
+	"boxoffice/internal/verify"
+)
+
+// Stage is where one experiment is played.
+type Stage struct {
+	Stack
+	out                      io.Writer
+	began                    time.Time
+	booking, seats, payments *client.Client
+	http                     *http.Client
+	watch                    *watch // nil without a broker
+	taken                    map[int]bool
+	total                    int
+	undo                     []func(context.Context) error
+
+	mu       sync.Mutex
+	accepted []uuid.UUID
+	shown    []client.Booking // whose events and traces are worth a look
+	broken   []string
+}
+
+// newStage connects to the services, which have to be in order.
+func newStage(ctx context.Context, s Stack, out io.Writer) (*Stage, error) {
+	g := &Stage{Stack: s, out: out, http: &http.Client{Transport: &http.Transport{}}, taken: map[int]bool{}}
+	for _, c := range []struct {
+		to  **client.Client
+		url string
+	}{{&g.booking, s.Targets.Booking}, {&g.seats, s.Targets.Seats}, {&g.payments, s.Targets.Payments}} {
+		var err error
+		if *c.to, err = client.New(c.url); err != nil {
+			return nil, err
+		}
+	}
+	before, err := verify.Take(ctx, g.http, s.Targets)
+	if err != nil {
+		return nil, err
+	}
+	if found := verify.Check(before); len(found) > 0 {
+		return nil, fmt.Errorf("%w: something is broken, or still running, before it begins (%s); see boxoffice verify, or empty the stack with boxoffice reset",
+			ErrCannot, found[0])
+	}
+	g.total = before.Total
+	for _, h := range before.Held {
+		g.taken[h.Seat] = true
+	}
+	if s.Broker != nil {
+		if g.watch, err = newWatch(ctx, s.Broker); err != nil {
+			return nil, err
+		}
+	}
+	g.began = time.Now()
+	return g, nil
+}
+
+// close undoes what is still broken on purpose, and lets go of everything.
+func (s *Stage) close(ctx context.Context) error {
+	err := s.restore(ctx)
+	if s.watch != nil {
+		s.watch.close()
+	}
+	for _, c := range []*client.Client{s.booking, s.seats, s.payments} {
+		c.Close()
+	}
+	s.http.CloseIdleConnections()
+	return err
+}
+
+// restore undoes what was broken on purpose, the last first.
+func (s *Stage) restore(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	var first error
+	for len(s.undo) > 0 {
+		last := len(s.undo) - 1
+		if err := s.undo[last](ctx); err != nil && first == nil {
+			first = fmt.Errorf("clean up: %w", err)
+		}
+		s.undo = s.undo[:last]
+	}
+	return first
+}
+
+// Say tells what is done or seen, and when.
+func (s *Stage) Say(format string, args ...any) {
+	fmt.Fprintf(s.out, "  %6d ms  %s\n", time.Since(s.began).Milliseconds(), fmt.Sprintf(format, args...))
+}
+
+// Expect tells whether something is as it should be.
+func (s *Stage) Expect(ok bool, format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if ok {
+		s.Say("as it should be: %s", text)
+		return
+	}
+	s.Say("BROKEN: it should be that %s", text)
+	s.breaks(text)
+}
+
+func (s *Stage) breaks(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.broken = append(s.broken, text)
+}
+
+// aWhile is how long something takes at the most that nothing tells us about,
+// or how long nothing may happen that must not.
+const aWhile = 1500 * time.Millisecond
+
+// Pause lets time pass in which something must not happen.
+func (s *Stage) Pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Until looks again and again until it is so, or patience ends: then it is false.
+func (s *Stage) Until(ctx context.Context, patience time.Duration, look func(context.Context) (bool, error)) (bool, error) {
+	for end := time.Now().Add(patience); ; {
+		ok, err := look(ctx)
+		if ok || err != nil || time.Now().After(end) {
+			return ok, err
+		}
+		if err := s.Pause(ctx, 50*time.Millisecond); err != nil {
+			return false, err
+		}
+	}
+}
+
+// FreeSeat is a seat that nobody holds, and that is given out once.
+func (s *Stage) FreeSeat() (int, error) {
+	for seat := 1; seat <= s.total; seat++ {
+		if !s.taken[seat] {
+			s.taken[seat] = true
+			return seat, nil
+		}
+	}
+	return 0, fmt.Errorf("%w: the hall is sold out; boxoffice reset empties it, SEATS_TOTAL makes it larger", ErrCannot)
+}
