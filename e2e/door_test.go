@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -53,7 +54,7 @@ func (d *door) post(seat int, headers ...string) (status int, kind string, id uu
 	if err := json.NewDecoder(res.Body).Decode(&answer); err != nil {
 		d.t.Fatal(err)
 	}
-	if refused := res.StatusCode == 429 || res.StatusCode == 503; refused {
+	if refused := res.StatusCode == http.StatusTooManyRequests || res.StatusCode == http.StatusServiceUnavailable; refused {
 		if n, err := strconv.Atoi(res.Header.Get("Retry-After")); err != nil || n < 1 || n > 60 {
 			d.t.Errorf("%d with Retry-After %q", res.StatusCode, res.Header.Get("Retry-After"))
 		}
@@ -192,7 +193,7 @@ func TestAReplicaThatIsGone(t *testing.T) {
 	d := &door{t, s.http, s.targets}
 	ids := d.fill()
 	second := fmt.Sprintf("127.0.0.1:%d", testserver.FreePort(t))
-	launch(t, append(s.env[messaging.Booking][:len(s.env[messaging.Booking]):len(s.env[messaging.Booking])],
+	launch(t, append(slices.Clip(s.env[messaging.Booking]),
 		"BOOKING_ADDR="+second, "INSTANCE=second"), messaging.Booking)
 	s.programs[messaging.Booking].kill() // for good
 	other := *s

@@ -34,17 +34,20 @@ func Run(ctx context.Context, e Experiment, s Stack, out io.Writer) (r Result, e
 		return r, fmt.Errorf("%s %w: it publishes events itself; name the broker with BROKER_URL", e.Name, ErrCannot)
 	}
 	began := time.Now()
-	stage, err := newStage(ctx, s, out)
+	stage, err := newStage(s, out)
 	if err != nil {
-		return r, fmt.Errorf("%s: %w", e.Name, err)
+		return r, err
 	}
 	defer func() { err = errors.Join(err, stage.close(ctx)) }()
-	stage.Say("set up: %s", s.What)
-	if err := errors.Join(e.Run(ctx, stage), stage.restore(ctx)); err != nil {
-		return r, fmt.Errorf("%s: %w", e.Name, err)
-	}
-	if err := stage.invariants(ctx); err != nil {
-		return r, fmt.Errorf("%s: %w", e.Name, err)
+	for _, step := range []func(context.Context) error{
+		stage.begin,
+		func(ctx context.Context) error { return e.Run(ctx, stage) },
+		stage.restore,
+		stage.invariants,
+	} {
+		if err := step(ctx); err != nil {
+			return r, fmt.Errorf("%s: %w", e.Name, err)
+		}
 	}
 	stage.lookAt(ctx, e)
 	r = Result{Name: e.Name, Broken: stage.broken, Took: time.Since(began)}
@@ -52,8 +55,12 @@ func Run(ctx context.Context, e Experiment, s Stack, out io.Writer) (r Result, e
 	for _, b := range r.Broken {
 		fmt.Fprintf(out, "      broken: %s\n", b)
 	}
-	if len(r.Broken) == 0 && len(e.Unsafe) > 0 && s.Own {
+	switch {
+	case len(r.Broken) > 0 || len(e.Unsafe) == 0:
+	case s.Own:
 		fmt.Fprintf(out, "      see it fail: UNSAFE=%s boxoffice experiment %s\n", e.Unsafe[0], e.Name)
+	default:
+		fmt.Fprintf(out, "      see it fail: start the services with UNSAFE=%s\n", e.Unsafe[0])
 	}
 	return r, nil
 }

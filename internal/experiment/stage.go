@@ -17,14 +17,14 @@ import (
 // Stage is where one experiment is played.
 type Stage struct {
 	Stack
-	out                      io.Writer
-	began                    time.Time
-	booking, seats, payments *client.Client
-	http                     *http.Client
-	watch                    *watch // nil without a broker
-	taken                    map[int]bool
-	total                    int
-	undo                     []func(context.Context) error
+	out               io.Writer
+	began             time.Time
+	booking, payments *client.Client
+	http              *http.Client
+	watch             *watch // nil without a broker
+	total             int    // seats of the hall
+	taken             map[int]bool
+	undo              []func(context.Context) error // what was broken on purpose
 
 	mu       sync.Mutex
 	accepted []uuid.UUID
@@ -32,37 +32,44 @@ type Stage struct {
 	broken   []string
 }
 
-// newStage connects to the services, which have to be in order.
-func newStage(ctx context.Context, s Stack, out io.Writer) (*Stage, error) {
-	g := &Stage{Stack: s, out: out, http: &http.Client{Transport: &http.Transport{}}, taken: map[int]bool{}}
-	for _, c := range []struct {
-		to  **client.Client
-		url string
-	}{{&g.booking, s.Targets.Booking}, {&g.seats, s.Targets.Seats}, {&g.payments, s.Targets.Payments}} {
-		var err error
-		if *c.to, err = client.New(c.url); err != nil {
-			return nil, err
-		}
-	}
-	before, err := verify.Take(ctx, g.http, s.Targets)
+// newStage is a stage that has not begun yet. Close it.
+func newStage(s Stack, out io.Writer) (*Stage, error) {
+	booking, err := client.New(s.Targets.Booking)
 	if err != nil {
 		return nil, err
 	}
+	payments, err := client.New(s.Targets.Payments)
+	if err != nil {
+		return nil, err
+	}
+	return &Stage{
+		Stack: s, out: out, booking: booking, payments: payments,
+		http: &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment}}, taken: map[int]bool{},
+	}, nil
+}
+
+// begin looks whether the services are in order, and starts the clock.
+func (s *Stage) begin(ctx context.Context) error {
+	before, err := verify.Take(ctx, s.http, s.Targets)
+	if err != nil {
+		return err
+	}
 	if found := verify.Check(before); len(found) > 0 {
-		return nil, fmt.Errorf("%w: something is broken, or still running, before it begins (%s); see boxoffice verify, or empty the stack with boxoffice reset",
+		return fmt.Errorf("%w: something is broken, or still running, before it begins (%s); see boxoffice verify, or empty the stack with boxoffice reset",
 			ErrCannot, found[0])
 	}
-	g.total = before.Total
+	s.total = before.Total
 	for _, h := range before.Held {
-		g.taken[h.Seat] = true
+		s.taken[h.Seat] = true
 	}
 	if s.Broker != nil {
-		if g.watch, err = newWatch(ctx, s.Broker); err != nil {
-			return nil, err
+		if s.watch, err = newWatch(ctx, s.Broker); err != nil {
+			return err
 		}
 	}
-	g.began = time.Now()
-	return g, nil
+	s.began = time.Now()
+	s.Say("set up: %s", s.What)
+	return nil
 }
 
 // close undoes what is still broken on purpose, and lets go of everything.
@@ -71,9 +78,8 @@ func (s *Stage) close(ctx context.Context) error {
 	if s.watch != nil {
 		s.watch.close()
 	}
-	for _, c := range []*client.Client{s.booking, s.seats, s.payments} {
-		c.Close()
-	}
+	s.booking.Close()
+	s.payments.Close()
 	s.http.CloseIdleConnections()
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -96,7 +97,7 @@ func (f Faults) inject(
 		switch fault.Action {
 		case Duplicate:
 			f.strikes(ctx, fault, d)
-			events = append(events[:len(events):len(events)], events...)
+			events = append(slices.Clip(events), events...)
 		case Drop, Exit:
 			if d.Count < fault.Count {
 				f.strikes(ctx, fault, d)

@@ -117,7 +117,7 @@ func declareAll(ctx context.Context, conn *connection, want messaging.Topology, 
 // it exists, and none may find out about those of others. So a check is of what
 // the user can see, which is what it will use.
 type declarer struct {
-	ctx     context.Context // of one declareAll
+	ctx     context.Context //nolint:containedctx // of one declareAll
 	conn    *connection
 	channel *amqp.Channel // nil: a refusal has closed it
 	check   bool
