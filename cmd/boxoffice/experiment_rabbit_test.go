@@ -19,7 +19,7 @@ func processes(t *testing.T, broker string) (flags []string) {
 	t.Helper()
 	for _, name := range []string{"booking", "seats", "payments"} {
 		service := start(t, anyPorts("BROKER_URL="+broker, "DATABASE_URL=sqlite:"+t.TempDir()+"/"+name+".db", "LAB=on",
-			"RETRY_DELAYS=300ms,700ms", "SEATS_TOTAL=100", "ADMISSION_ACTIVE=8", "ADMISSION_WAITING=50", "STALL_AFTER=4s"), name)
+			"RETRY_DELAYS=500ms,1500ms", "SEATS_TOTAL=100", "ADMISSION_ACTIVE=8", "ADMISSION_WAITING=50", "STALL_AFTER=4s"), name)
 		url := service.err.find(t, `listening url=(http://\S+)`)[1]
 		if err := connectReady(t, url, name == "booking"); err != nil {
 			t.Fatalf("%s: %v", name, err)

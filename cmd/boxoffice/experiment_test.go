@@ -36,7 +36,7 @@ func TestExperimentList(t *testing.T) {
 
 // Short delays between attempts, and enough patience for a busy machine.
 func experimentArgs(names ...string) []string {
-	return append([]string{"experiment", "--retry-delays=300ms,700ms"}, names...)
+	return append([]string{"experiment", "--retry-delays=500ms,1500ms"}, names...)
 }
 
 func TestExperiments(t *testing.T) {
@@ -62,7 +62,7 @@ func TestUnsafeMatrix(t *testing.T) {
 		"late-compensation/no-tombstone": `invariant 4: booking \S+ is Cancelled, but holds seat 1`,
 		"late-duplicate/no-tombstone":    `invariant 4: booking \S+ is Cancelled, but holds seat 1`,
 		"wrong-seat/no-owner-check":      `invariant 2: booking \S+ is Confirmed, but does not hold seat 1`,
-		"retry-backoff/requeue-now":      `olena is Confirmed by a later attempt, which comes no sooner than its delays \(1s;`,
+		"retry-backoff/requeue-now":      `olena is Confirmed by a later attempt, which comes no sooner than its delays \(2s;`,
 	}
 	for _, x := range experiment.All() {
 		for _, u := range x.Unsafe {
@@ -109,7 +109,7 @@ func TestExperimentUsage(t *testing.T) {
 // Against a running up, whose broker nobody else reaches.
 func TestExperimentAgainstUp(t *testing.T) {
 	t.Parallel()
-	up := start(t, anyPorts("RETRY_DELAYS=300ms,700ms"), "up")
+	up := start(t, anyPorts("RETRY_DELAYS=500ms,1500ms"), "up")
 	at := []string{"--url=" + up.url("booking"), "--seats-url=" + up.url("seats"), "--payments-url=" + up.url("payments")}
 	code, stdout, stderr := boxoffice(t, nil, append(experimentArgs("compensation", "poison", "drain", "wrong-seat", "door"), at...)...)
 	if code != exitUnanswered || stderr != "boxoffice: 2 of 5 could not be tried\n" || len(regexp.MustCompile(`\nPASS {2}\S`).FindAllString(stdout, -1)) != 3 ||

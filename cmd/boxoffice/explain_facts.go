@@ -20,8 +20,8 @@ type facts struct {
 	unlooked    string // why nobody knows what is parked
 	spans       []telemetry.Span
 	door        struct {
-		Waiting int
-		Broker  string
+		Waiting, Stalled int
+		Broker           string
 	}
 }
 
@@ -182,10 +182,18 @@ func (f *facts) whatToDo(queues []string) []string {
 			fmt.Sprintf("%d bookings wait behind the door, perhaps this one too: it starts when others have finished.", f.door.Waiting),
 			"What to do: nothing.",
 		}
+	case f.retry(queues[0]) != "":
+		return []string{"What to do: nothing; it is tried again by itself, and parked after the last attempt."}
 	case queues[0] == "payments.SeatReserved":
 		return []string{
 			"The bank has not answered yet: it is slow, does not answer, or its gate is closed (POST /lab/gate/open on payments opens it).",
 			"What to do: nothing; the payment is held until the bank answers.",
+		}
+	}
+	if f.door.Stalled > 0 {
+		return []string{
+			fmt.Sprintf("%d bookings are stalled, perhaps this one too: they were published again as often as REDRIVE_LIMIT allows.", f.door.Stalled),
+			"What to do: find what keeps its events (boxoffice trace, boxoffice dead list), mend it, and start booking anew: it publishes its unfinished bookings again.",
 		}
 	}
 	return []string{"What to do: nothing for now. If its message was lost, the booking is published again after SAGA_DEADLINE (60 s by default), and goes on from where it stands."}

@@ -47,7 +47,7 @@ func TestExplainEachState(t *testing.T) {
 		"cancelled, held":   {"Cancelled", true, facts{reservation: reserved, payment: declined}, []string{"contradict each other"}, "It is finished"},
 		"rejected, charged": {"Rejected", false, facts{payment: paid}, []string{"contradict each other"}, "It is finished"},
 		"parked":            {"Pending", false, facts{parked: []messaging.DeadLetter{letter}}, []string{"parked in seats.BookingCreated.dead, after attempt 4: no luck", "  boxoffice dead redrive seats.BookingCreated --id b1"}, "nothing for now"},
-		"waits for a retry": {"Pending", false, facts{spans: []telemetry.Span{failed, sent}}, []string{"Attempt 1 of seats.BookingCreated failed (no luck); the next one comes from seats.wait.5000ms, 5000ms after "}, "parked"},
+		"waits for a retry": {"Pending", false, facts{spans: []telemetry.Span{failed, sent}}, []string{"Attempt 1 of seats.BookingCreated failed (no luck); the next one comes from seats.wait.5000ms, 5000ms after ", "tried again by itself"}, "SAGA"},
 		"is tried again":    {"Pending", false, facts{spans: []telemetry.Span{failed, sent, again}}, []string{"waits for seats.BookingCreated."}, "Attempt"},
 		"seats is down":     {"Pending", false, facts{silent: map[string]string{"seats": "refused"}}, []string{"does not answer: refused", "start the service that does not answer"}, "parked"},
 		"done, one is down": {"Confirmed", false, facts{silent: map[string]string{"payments": "refused"}, reservation: reserved}, []string{"It is finished. Whether the others agree"}, "contradict"},
@@ -73,6 +73,10 @@ func TestExplainTheDoor(t *testing.T) {
 	f := facts{booking: client.Booking{Status: "Pending"}}
 	f.door.Broker, f.door.Waiting = "ok", 7
 	if text := strings.Join(f.explain(time.Now()), "\n"); !strings.Contains(text, "7 bookings wait behind the door") {
+		t.Error(text)
+	}
+	f.door.Waiting, f.door.Stalled = 0, 2
+	if text := strings.Join(f.explain(time.Now()), "\n"); !strings.Contains(text, "2 bookings are stalled") {
 		t.Error(text)
 	}
 	f.door.Broker = "refused"

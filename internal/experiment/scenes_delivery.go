@@ -90,14 +90,14 @@ func retryBackoff(ctx context.Context, s *Stage) error {
 	if err != nil {
 		return err
 	}
-	ahead := time.Since(began)
 	if olena, err = s.Outcome(ctx, olena); err != nil {
 		return err
 	}
 	took := time.Since(began)
 	s.Expect(olena.Status == "Confirmed" && took >= least,
 		"olena is Confirmed by a later attempt, which comes no sooner than its delays (%s; it took %s)", least, took.Round(time.Millisecond))
-	s.Expect(maria.Status == "Confirmed" && ahead < took, "maria, who came after her, is not held up (%s)", ahead.Round(time.Millisecond))
+	s.Expect(maria.Status == "Confirmed" && maria.UpdatedAt.Before(olena.UpdatedAt),
+		"maria, who came after her, is not held up (%s before her)", olena.UpdatedAt.Sub(maria.UpdatedAt).Round(time.Millisecond))
 	return nil
 }
 

@@ -127,11 +127,14 @@ during() {
   sleep 3
   "$@" >"$work/disturb" 2>&1 || { fail "$name: $*"; sed 's/^/      /' "$work/disturb"; }
   wait "$load"
-  local accepted
-  accepted=$(jq -r '.accepted // .bookings.accepted // empty' "$work/load" 2>/dev/null)
-  if [ "${accepted:-0}" -gt 0 ]; then pass "$name: $accepted bookings accepted"; else
-    fail "$name: no booking accepted"
-    tail -n 5 "$work/load" "$work/load.err"
+  local accepted unfinished
+  accepted=$(jq '[.answers[] | select(.status == 202) | .count] | add // 0' "$work/load" 2>/dev/null)
+  unfinished=$(jq '.outcomes.unfinished' "$work/load" 2>/dev/null)
+  if [ "${accepted:-0}" -gt 0 ] && [ "$unfinished" = 0 ]; then
+    pass "$name: $accepted bookings accepted and finished"
+  else
+    fail "$name: ${accepted:-no} bookings accepted, ${unfinished:-?} of them unfinished"
+    tail -n 5 "$work/load" "$work/load.err" | sed 's/^/      /'
   fi
   verified "$name"
 }

@@ -84,7 +84,7 @@ func (d *door) reserve(o order) (order, refusal) {
 	if !startsNow && len(d.waiting) >= d.limits.Waiting {
 		return o, full
 	}
-	now := d.now()
+	now := d.now().Truncate(time.Microsecond) // as the row keeps it
 	o.ID = uuid.Must(uuid.NewV7()) // fails only without a source of randomness
 	o.CreatedAt, o.UpdatedAt = now, now
 	s := &slot{order: o}
