@@ -17,9 +17,9 @@ test: ## Run all tests with the race detector on real servers, installing these 
 test-short: ## Run the quick tests; those without a server are skipped
 	go test -race -short ./...
 
-bench: ## Measure whole sagas against the broker's own limit
+bench: ## Measure whole sagas against the broker's own limit (BENCH_FLAGS, see go run ./bench -h)
 	scripts/setup-tests.sh
-	BOXOFFICE_TEST_REQUIRE=1 go test ./bench -run '^$$' -bench . -benchtime=1x -timeout 30m
+	go run ./bench $(BENCH_FLAGS)
 
 lint: $(LINTER) ## Run golangci-lint
 	$(LINTER) run

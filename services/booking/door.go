@@ -49,6 +49,7 @@ type order struct {
 	carrier carrier
 	key     string    // its Idempotency-Key, or ""
 	started time.Time // zero: it waits
+	noted   bool      // its row is written with its start
 	again   bool      // it has been started before: without its fault script now
 }
 
@@ -89,7 +90,7 @@ func (d *door) reserve(o order) (order, refusal) {
 	o.CreatedAt, o.UpdatedAt = now, now
 	s := &slot{order: o}
 	if startsNow {
-		s.started = now
+		s.started, s.noted = now, true
 		d.activate(s)
 	} else {
 		d.waiting = append(d.waiting, s)

@@ -107,7 +107,7 @@ type doorModel struct {
 func (m *doorModel) starts(orders []order) {
 	for _, o := range orders {
 		m.started = append(m.started, o.ID)
-		if !o.started.Equal(o.CreatedAt) { // it waited
+		if !o.noted { // it waited
 			m.inOrder = m.inOrder && slices.Compare(m.lastPromoted[:], o.ID[:]) < 0
 			m.lastPromoted = o.ID
 		}

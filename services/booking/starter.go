@@ -69,7 +69,7 @@ func (s *Service) begin(ctx context.Context, o order) {
 		ctx = lab.Without(ctx)
 	}
 	err := retry.Forever(ctx, s.log, "starting the saga of "+o.ID.String(), func(ctx context.Context) error {
-		if !o.started.Equal(o.CreatedAt) { // it waited: its row does not know yet
+		if !o.noted { // it waited: its row does not know yet
 			mine, err := s.store.start(ctx, o)
 			if err != nil {
 				return err
