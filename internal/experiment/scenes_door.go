@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"time"
 
 	"boxoffice/internal/client"
 )
@@ -15,25 +16,14 @@ func door(ctx context.Context, s *Stage) error {
 	}
 	room := before.ActiveLimit + before.WaitingLimit
 	s.Say("the door has room for %d active bookings and %d waiting ones", before.ActiveLimit, before.WaitingLimit)
-	if free := s.total - len(s.taken); free < before.ActiveLimit {
-		return fmt.Errorf("%w: the door takes %d active bookings, and the hall has %d free seats; start the services with ADMISSION_ACTIVE=2 ADMISSION_WAITING=3",
-			ErrCannot, before.ActiveLimit, free)
-	}
-	var seats []int
-	for range before.ActiveLimit {
-		seat, err := s.FreeSeat()
-		if err != nil {
-			return err
-		}
-		seats = append(seats, seat)
-	}
-	if err := s.Gate(ctx, true); err != nil {
+	crowd, err := s.holdActive(ctx, before.ActiveLimit)
+	if err != nil {
 		return err
 	}
 	var taken []client.Booking
 	var refused Answer
 	for i := range room + 1 {
-		a, err := s.Try(ctx, Order{Customer: fmt.Sprintf("client%d", i+1), Seat: seats[i%len(seats)], Amount: "450"})
+		a, err := s.Try(ctx, crowd.order(i))
 		if err != nil {
 			return err
 		}
@@ -48,22 +38,61 @@ func door(ctx context.Context, s *Stage) error {
 		"the next one gets a 429, with Retry-After (it got %d, %s)", refused.Status, refused.RetryAfter)
 	s.Say("nothing finishes: after STALL_AFTER the door says that it is stopped, not busy")
 	stopped, err := s.Until(ctx, s.Patience, func(ctx context.Context) (bool, error) {
-		a, err := s.Try(ctx, Order{Customer: "late", Seat: seats[0], Amount: "450"})
+		a, err := s.Try(ctx, crowd.order(room))
 		return a.Status == http.StatusServiceUnavailable, err
 	})
 	if err != nil {
 		return err
 	}
 	s.Expect(stopped, "the door says 503")
-	if err := s.Gate(ctx, false); err != nil {
-		return err
+	if crowd.held == 0 {
+		if err := s.Gate(ctx, false); err != nil {
+			return err
+		}
 	}
-	return s.allFinish(ctx, taken)
+	return s.allFinish(ctx, taken, crowd.held+s.Patience)
+}
+
+// queuers are those who want to get in.
+type queuers struct {
+	seats []int
+	first int           // the active ones
+	held  time.Duration // by seats, for so long; 0: at the bank's gate
+}
+
+// holdActive keeps the first ones active: at the bank's gate if the hall has a
+// seat for each, or else by their fault scripts, before they get one.
+func (s *Stage) holdActive(ctx context.Context, first int) (q queuers, err error) {
+	q.first = first
+	seats := first
+	if s.total-len(s.taken) < first {
+		seats = 1
+		q.held = s.Patience + 10*time.Second // outlasts filling the door, and the patience with its 503
+		s.Say("the hall has too few seats for them: seats holds each active booking for %s", q.held)
+	} else if err := s.Gate(ctx, true); err != nil {
+		return q, err
+	}
+	for range seats {
+		seat, err := s.FreeSeat()
+		if err != nil {
+			return q, err
+		}
+		q.seats = append(q.seats, seat)
+	}
+	return q, nil
+}
+
+func (q queuers) order(i int) Order {
+	o := Order{Customer: fmt.Sprintf("client%d", i+1), Seat: q.seats[i%len(q.seats)], Amount: "450"}
+	if q.held > 0 && i < q.first {
+		o.Fault = "seats.BookingCreated=delay:" + q.held.String()
+	}
+	return o
 }
 
 // allFinish expects that of the bookings that were taken.
-func (s *Stage) allFinish(ctx context.Context, taken []client.Booking) error {
-	limited, cancel := context.WithTimeout(ctx, s.Patience)
+func (s *Stage) allFinish(ctx context.Context, taken []client.Booking, patience time.Duration) error {
+	limited, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	finished := 0
 	for _, b := range taken {

@@ -86,7 +86,7 @@ func (d *door) reserve(o order) (order, refusal) {
 		return o, full
 	}
 	now := d.now().Truncate(time.Microsecond) // as the row keeps it
-	o.ID = uuid.Must(uuid.NewV7()) // fails only without a source of randomness
+	o.ID = uuid.Must(uuid.NewV7())            // fails only without a source of randomness
 	o.CreatedAt, o.UpdatedAt = now, now
 	s := &slot{order: o}
 	if startsNow {
