@@ -16,6 +16,7 @@ type bookCmd struct {
 	Seat     int              `required:"" placeholder:"N" help:"The seat's number."`
 	Customer string           `required:"" placeholder:"NAME" help:"Who books."`
 	Amount   messaging.Amount `required:"" placeholder:"A" help:"What is to be paid, with at most two decimals."`
+	Fault    string           `placeholder:"SCRIPT" help:"A fault script for this booking, where the lab is on."`
 	URL      string           `name:"url" default:"http://127.0.0.1:5200" help:"The booking service."`
 	Timeout  time.Duration    `default:"2m" help:"How long to wait for the outcome."`
 
@@ -30,6 +31,7 @@ Examples:
 
   boxoffice book --seat 5 --customer olena --amount 450
   boxoffice book --seat 7 --customer ivan --amount 1500.50 --url http://127.0.0.1:6200
+  boxoffice book --seat 5 --customer olena --amount 450 --fault 'seats.BookingCreated=fail*2, payments.SeatReserved=drop'
   JAEGER_URL=http://localhost:16686 boxoffice book --seat 8 --customer maria --amount 90`
 }
 
@@ -42,7 +44,7 @@ func (b *bookCmd) Run(ctx context.Context, c console) error {
 	defer service.Close()
 	ctx, cancel := context.WithTimeout(ctx, b.Timeout)
 	defer cancel()
-	done, err := book(ctx, service, client.Wish{Seat: b.Seat, Customer: b.Customer, Amount: b.Amount})
+	done, err := book(ctx, service, client.Wish{Seat: b.Seat, Customer: b.Customer, Amount: b.Amount, Fault: b.Fault})
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ type Wish struct {
 	Seat     int              `json:"seat"`
 	Customer string           `json:"customer"`
 	Amount   messaging.Amount `json:"amount"`
+	Fault    string           `json:"-"` // its fault script, or ""
 }
 
 // Booking is a booking as the service shows it.
@@ -51,7 +52,7 @@ func (c *Client) Book(ctx context.Context, w Wish) (Booking, error) {
 		return Booking{}, fmt.Errorf("encode the booking: %w", err)
 	}
 	var b Booking
-	err = c.do(ctx, request{method: http.MethodPost, path: "bookings", body: body}, &b)
+	err = c.do(ctx, request{method: http.MethodPost, path: "bookings", body: body, fault: w.Fault}, &b)
 	return b, err
 }
 

@@ -18,6 +18,7 @@ type request struct {
 	method, path string
 	query        url.Values
 	body         []byte
+	fault        string // the X-Lab-Fault header, or ""
 }
 
 // do makes a request and reads the answer into v, unless v is nil.
@@ -30,6 +31,9 @@ func (c *Client) do(ctx context.Context, q request, v any) error {
 	}
 	if q.body != nil {
 		r.Header.Set("Content-Type", "application/json")
+	}
+	if q.fault != "" {
+		r.Header.Set("X-Lab-Fault", q.fault)
 	}
 	res, err := c.http.Do(r)
 	if err != nil {
