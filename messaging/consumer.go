@@ -46,6 +46,7 @@ type Consumer struct {
 	log       *slog.Logger
 	tracer    tracer
 	counts    consumerCounts
+	byEvent   byEvent
 }
 
 type consumerCounts struct{ consumed, retried, parked, held metric.Int64Counter }
@@ -78,7 +79,7 @@ func NewConsumer(b Broker, p *Publisher, cfg ConsumerConfig, i Instruments, hand
 		return c
 	}
 	return &Consumer{
-		cfg: cfg, broker: b, publisher: p, handlers: handlers, log: i.Logger, tracer: newTracer(b, i),
+		cfg: cfg, broker: b, publisher: p, handlers: handlers, log: i.Logger, tracer: newTracer(b, i), byEvent: newByEvent(),
 		counts: consumerCounts{
 			consumed: counter("consumed", "Deliveries handled and acknowledged, by event."),
 			retried:  counter("retried", "Copies sent to wait for another attempt, by event."),

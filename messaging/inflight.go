@@ -169,5 +169,5 @@ func (in *inFlight) ack(ctx context.Context, count metric.Int64Counter) error {
 }
 
 func (in *inFlight) count(ctx context.Context, c metric.Int64Counter) {
-	c.Add(ctx, 1, metric.WithAttributes(attribute.String("event", in.h.event)))
+	in.c.byEvent.count(ctx, c, in.h.event)
 }

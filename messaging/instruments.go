@@ -1,8 +1,10 @@
 package messaging
 
 import (
+	"context"
 	"log/slog"
 
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/metric/noop"
 	"go.opentelemetry.io/otel/propagation"
@@ -18,6 +20,27 @@ type Instruments struct {
 	TracerProvider trace.TracerProvider
 	MeterProvider  metric.MeterProvider
 	Propagator     propagation.TextMapPropagator
+}
+
+// byEvent is the attribute of a counter, made once for each event: making it
+// for each message costs more than counting.
+type byEvent map[string]metric.MeasurementOption
+
+func newByEvent() byEvent {
+	by := make(byEvent)
+	for _, r := range routes() {
+		by[r.event] = metric.WithAttributeSet(attribute.NewSet(attribute.String("event", r.event)))
+	}
+	return by
+}
+
+// count adds one to a counter, for an event.
+func (by byEvent) count(ctx context.Context, c metric.Int64Counter, event string) {
+	option, ok := by[event]
+	if !ok {
+		option = metric.WithAttributes(attribute.String("event", event))
+	}
+	c.Add(ctx, 1, option)
 }
 
 const scope = "boxoffice/messaging"

@@ -18,6 +18,7 @@ type Publisher struct {
 	log       *slog.Logger
 	tracer    tracer
 	published metric.Int64Counter
+	byEvent   byEvent
 }
 
 // NewPublisher makes the Publisher of a service.
@@ -25,7 +26,7 @@ func NewPublisher(b Broker, service string, i Instruments) *Publisher {
 	i = i.withDefaults()
 	published, _ := i.MeterProvider.Meter(scope).Int64Counter("boxoffice.messages.published",
 		metric.WithDescription("Events published and confirmed, by event.")) // fails on a bad name only
-	return &Publisher{broker: b, service: service, log: i.Logger, tracer: newTracer(b, i), published: published}
+	return &Publisher{broker: b, service: service, log: i.Logger, tracer: newTracer(b, i), published: published, byEvent: newByEvent()}
 }
 
 // Publish publishes e to the events exchange and returns nil once the broker
@@ -51,7 +52,7 @@ func (p *Publisher) Publish(ctx context.Context, e Event) error {
 	if err := p.send(ctx, ExchangeEvents, name, m); err != nil {
 		return err
 	}
-	p.published.Add(ctx, 1, metric.WithAttributes(attribute.String("event", name)))
+	p.byEvent.count(ctx, p.published, name)
 	logEvent(ctx, p.log, "→ "+name, e)
 	return nil
 }

@@ -34,8 +34,12 @@ func openPostgres(rawURL string) (*DB, error) {
 	if cfg.RuntimeParams["application_name"] == "" {
 		cfg.RuntimeParams["application_name"] = "boxoffice"
 	}
-	// Batches have constant text (see Table), so each is parsed and planned
-	// once per connection.
+	// A generic plan would be made once, while the tables are still empty, and
+	// go on scanning them when they have grown. Planning a batch costs little.
+	if cfg.RuntimeParams["plan_cache_mode"] == "" {
+		cfg.RuntimeParams["plan_cache_mode"] = "force_custom_plan"
+	}
+	// Batches have constant text (see Table), so each is parsed once per connection.
 	cfg.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
 
 	db := stdlib.OpenDB(*cfg)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgtype"
 )
 
 // Column is one column of a [Table]: make it with [Col].
@@ -19,9 +20,10 @@ type Column struct {
 // Col is a column of these values; pointers may be nil, for NULL.
 func Col[T uuid.UUID | int64 | string | bool | *int64 | *string](name string, values []T) Column {
 	c := Column{name: name, length: len(values), slice: values, at: func(i int) any { return values[i] }}
-	switch any(values).(type) {
+	switch values := any(values).(type) {
 	case []uuid.UUID:
 		c.kind = "uuid"
+		c.slice = pgUUIDs(values)
 	case []int64, []*int64:
 		c.kind = "bigint"
 	case []string, []*string:
@@ -30,6 +32,15 @@ func Col[T uuid.UUID | int64 | string | bool | *int64 | *string](name string, va
 		c.kind = "boolean"
 	}
 	return c
+}
+
+// pgUUIDs is what pgx encodes without asking each element for its text.
+func pgUUIDs(ids []uuid.UUID) pgtype.FlatArray[pgtype.UUID] {
+	array := make(pgtype.FlatArray[pgtype.UUID], len(ids))
+	for i, id := range ids {
+		array[i] = pgtype.UUID{Bytes: id, Valid: true}
+	}
+	return array
 }
 
 // Table gives many rows to one statement. It returns a table expression for

@@ -26,6 +26,9 @@ type carrier map[string]string
 // unfinished is the condition of the partial index: keep them the same.
 const unfinished = `(status = 'Pending' OR (status = 'Cancelled' AND NOT seat_released))`
 
+// maxInserts is how many bookings one commit may take.
+const maxInserts = 256
+
 // store keeps one row per booking. Its hot statements run in groups: calls
 // that come while a commit runs share the next one.
 type store struct {
@@ -40,7 +43,8 @@ type store struct {
 
 func newStore(db *database.DB, instance string, deadline time.Duration) *store {
 	s := &store{db: db, instance: instance, deadline: deadline}
-	s.inserts = database.NewGroup(database.GroupConfig[order, bool]{Commit: s.insertAll})
+	// Clients, unlike deliveries, are not bounded by a prefetch: the more of them, the larger the groups.
+	s.inserts = database.NewGroup(database.GroupConfig[order, bool]{Commit: s.insertAll, Max: maxInserts})
 	s.starts = database.NewGroup(database.GroupConfig[order, bool]{Commit: s.startAll})
 	s.keys = database.NewGroup(database.GroupConfig[string, *Booking]{Commit: s.byKeys})
 	s.settles = database.NewGroup(database.GroupConfig[outcome, settled]{
