@@ -13,6 +13,9 @@ import (
 // statement changed nothing. Where it does not (the connection died while the
 // statement ran, the time ran out), the statement may have been committed.
 func NotCommitted(err error) bool {
+	if _, ok := errors.AsType[*unknownError](err); ok {
+		return false
+	}
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		// A server that is being shut down may end a connection after a commit.
 		return !strings.HasPrefix(pg.Code, "57P") && !strings.HasPrefix(pg.Code, "08")
@@ -26,3 +29,12 @@ func NotCommitted(err error) bool {
 	}
 	return pgconn.SafeToRetry(err) || errors.Is(err, ErrGroupClosed)
 }
+
+// Unknown marks the error of a statement that followed one which may have
+// committed: whatever it says is not about that one.
+func Unknown(err error) error { return &unknownError{err} }
+
+type unknownError struct{ err error }
+
+func (u *unknownError) Error() string { return u.err.Error() }
+func (u *unknownError) Unwrap() error { return u.err }

@@ -20,6 +20,8 @@ type GroupConfig[Req, Res any] struct {
 	// Key, if set, names what a request is about: two with the same key are
 	// never in one Commit, nor in two at once.
 	Key func(Req) string
+	// Droppable requests are not begun once their caller has left.
+	Droppable bool
 	// Max is how many requests one Commit may get; 0: 64.
 	Max int
 	// Parallel is how many Commits may run at once; 0: 1.
@@ -47,6 +49,7 @@ type Group[Req, Res any] struct {
 }
 
 type call[Req, Res any] struct {
+	ctx  context.Context //nolint:containedctx // the caller's: what nobody waits for any more is not begun
 	req  Req
 	key  string
 	res  Res
@@ -76,7 +79,7 @@ func (g *Group[Req, Res]) Do(ctx context.Context, req Req) (Res, error) {
 	if err := ctx.Err(); err != nil {
 		return none, err
 	}
-	c := &call[Req, Res]{req: req, done: make(chan struct{})}
+	c := &call[Req, Res]{ctx: ctx, req: req, done: make(chan struct{})}
 	if g.cfg.Key != nil {
 		c.key = g.cfg.Key(req)
 	}
@@ -137,6 +140,9 @@ func (g *Group[Req, Res]) take() []*call[Req, Res] {
 	defer g.mu.Unlock()
 	var batch, rest []*call[Req, Res]
 	for _, c := range g.waiting {
+		if g.cfg.Droppable && c.ctx.Err() != nil {
+			continue // its Do has returned, or is about to
+		}
 		if len(batch) == g.cfg.Max || g.cfg.Key != nil && g.busy[c.key] {
 			rest = append(rest, c)
 			continue

@@ -62,10 +62,17 @@ func (p *Participant) instruments() messaging.Instruments {
 	}
 }
 
-// Prepare migrates the database and declares the topology. It waits for
-// whichever of them is not there yet, until ctx ends. Its error is nil, the
-// context's, or final.
+// Prepare is Migrate and Declare.
 func (p *Participant) Prepare(ctx context.Context, migrations fs.FS) error {
+	if err := p.Migrate(ctx, migrations); err != nil {
+		return err
+	}
+	return p.Declare(ctx)
+}
+
+// Migrate migrates the database. It waits for one that is not there yet, until
+// ctx ends. Its error is nil, the context's, or final.
+func (p *Participant) Migrate(ctx context.Context, migrations fs.FS) error {
 	log := p.deps.Telemetry.Logger
 	err := retry.Forever(ctx, log, "preparing the database", func(ctx context.Context) error {
 		err := p.deps.DB.Migrate(ctx, migrations)
@@ -77,6 +84,13 @@ func (p *Participant) Prepare(ctx context.Context, migrations fs.FS) error {
 	if err != nil {
 		return fmt.Errorf("prepare the database: %w", err)
 	}
+	return nil
+}
+
+// Declare declares the topology. It waits for a broker that is not there yet,
+// until ctx ends, and is then ready to consume.
+func (p *Participant) Declare(ctx context.Context) error {
+	log := p.deps.Telemetry.Logger
 	topology := messaging.NewTopology(p.settings.RetryDelays)
 	if err := messaging.DeclareUntilDone(ctx, p.deps.Broker, topology, p.settings.Topology, log); err != nil {
 		return fmt.Errorf("prepare the broker: %w", err)

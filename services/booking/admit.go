@@ -44,14 +44,14 @@ func (s *store) insertAll(ctx context.Context, orders []order) ([]bool, error) {
 		                      created_at, updated_at, started_at, redrive_at)
 		SELECT id, seat, customer, amount, 'Pending', idempotency_key, $%d, trace_id, trace_context,
 		       created_at, created_at, started_at, redrive_at
-		FROM %s WHERE true
+		FROM %s WHERE true ORDER BY idempotency_key, id
 		ON CONFLICT DO NOTHING RETURNING id`, len(args)+1, from), append(args, s.instance)...)
 	if err != nil {
 		return nil, fmt.Errorf("insert bookings: %w", err)
 	}
 	if len(inserted) < n { // a key that is taken, or a row that an earlier try wrote
 		if inserted, err = s.written(ctx, ids); err != nil {
-			return nil, err
+			return nil, database.Unknown(err) // the insert is committed
 		}
 	}
 	return among(ids, inserted), nil
@@ -82,19 +82,23 @@ func (s *store) startAll(ctx context.Context, orders []order) ([]bool, error) {
 // remove deletes bookings whose clients were told that nothing was booked. An
 // insert whose connection died may still be running: inserting the same ids
 // first waits for it.
-func (s *store) remove(ctx context.Context, orders []order) error {
+func (s *store) remove(ctx context.Context, orders []order) (kept []uuid.UUID, err error) {
 	if _, err := s.insertAll(ctx, orders); err != nil {
-		return err
+		return nil, err
 	}
 	ids := make([]uuid.UUID, len(orders))
 	for i, o := range orders {
 		ids[i] = o.ID
 	}
 	from, args := s.db.Table(database.Col("id", ids))
-	if _, err := s.db.ExecContext(ctx, `DELETE FROM bookings WHERE id IN (SELECT id FROM `+from+`)`, args...); err != nil {
-		return fmt.Errorf("remove bookings: %w", err)
+	// What somebody else may know of already stays: a client by its key, the
+	// other services by a redrive, another replica by taking it over.
+	if _, err := s.db.ExecContext(ctx, fmt.Sprintf(`DELETE FROM bookings WHERE id IN (SELECT id FROM %s)
+		AND idempotency_key IS NULL AND status = 'Pending' AND redrives = 0 AND instance = $%d`, from, len(args)+1),
+		append(args, s.instance)...); err != nil {
+		return nil, fmt.Errorf("remove bookings: %w", err)
 	}
-	return nil
+	return s.written(ctx, ids)
 }
 
 // byKey is the booking that was made with an Idempotency-Key, or nil.

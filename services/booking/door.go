@@ -24,9 +24,11 @@ type door struct {
 	now    func() time.Time
 
 	mu        sync.Mutex
+	restored  bool // by recover: nothing is admitted before
 	draining  bool
 	active    map[uuid.UUID]*slot
 	overdue   map[uuid.UUID]*slot
+	aside     int     // places for bookings that are being taken over
 	waiting   []*slot // in the order they were accepted
 	maxActive int
 	finished  rate
@@ -57,7 +59,7 @@ type counts struct{ accepted, throttled, unavailable int64 }
 
 func newDoor(l Limits) *door {
 	return &door{
-		limits: l, now: time.Now, draining: true,
+		limits: l, now: time.Now,
 		active: make(map[uuid.UUID]*slot), overdue: make(map[uuid.UUID]*slot),
 		finished: newRate(),
 	}
@@ -78,11 +80,11 @@ const (
 func (d *door) reserve(o order) (order, refusal) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.draining {
+	if d.draining || !d.restored {
 		return o, draining
 	}
 	startsNow := len(d.waiting) == 0 && len(d.active) < d.limits.Active
-	if !startsNow && len(d.waiting) >= d.limits.Waiting {
+	if !startsNow && len(d.waiting)+d.aside >= d.limits.Waiting {
 		return o, full
 	}
 	now := d.now().Truncate(time.Microsecond) // as the row keeps it
@@ -110,7 +112,7 @@ func (d *door) commit(id uuid.UUID) []order {
 	d.counts.accepted++
 	var start []order
 	if s := d.find(id); s != nil {
-		s.committed = true
+		s.committed, s.doubtful = true, false
 		if !s.started.IsZero() {
 			start = append(start, s.order)
 		}
@@ -180,7 +182,9 @@ func (d *door) finish(ids ...uuid.UUID) []order {
 			delete(d.overdue, id)
 			d.finished.add(d.now())
 			d.lastFinish = d.now()
+			continue
 		}
+		d.waiting = slices.DeleteFunc(d.waiting, func(s *slot) bool { return s.ID == id && s.again })
 	}
 	return d.promote()
 }
@@ -238,14 +242,16 @@ func (d *door) held() []uuid.UUID {
 	return ids
 }
 
-// room is how many more bookings may wait.
-func (d *door) room() int {
+// setAside keeps up to most places free in which bookings may wait, for adopt,
+// which must be called, and returns how many.
+func (d *door) setAside(most int) int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.draining {
 		return 0
 	}
-	return max(0, d.limits.Waiting-len(d.waiting))
+	d.aside = max(0, min(most, d.limits.Waiting-len(d.waiting)))
+	return d.aside
 }
 
 // drain closes or opens the door.

@@ -11,7 +11,7 @@ import (
 
 func openDoor(l Limits) *door {
 	d := newDoor(l)
-	d.drain(false)
+	d.restore(nil, time.Minute)
 	return d
 }
 

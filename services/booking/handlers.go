@@ -38,6 +38,8 @@ func (s *Service) settle(ctx context.Context, o outcome) error {
 		s.counts.conflicts.Add(1)
 		s.log.WarnContext(ctx, "an outcome contradicts the booking's, which stays as it is",
 			"booking", o.id, "status", done.was.status, "contradiction", o.status)
+	case done.verdict == repeats:
+		s.waiters.wake(o.id, nil) // it may be our own commit, whose answer was lost
 	case done.verdict == changes && done.was.status == Pending:
 		s.counts.settled(o.status)
 		s.metrics.saga(ctx, o.status, done.changedAt.Sub(done.createdAt))

@@ -94,9 +94,9 @@ func (s *Service) postBooking(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if b, err = s.awaitOutcome(ctx, b, &waiting); err != nil {
-		return storeDown(err)
-	}
+	if now, err := s.awaitOutcome(ctx, b, &waiting); err == nil {
+		b = now
+	} // else it is booked all the same: an error must not say that nothing was
 	if replayed {
 		c.Response().Header().Set(headerReplayed, "true")
 	}
@@ -132,6 +132,9 @@ func (s *Service) book(ctx context.Context, wish Booking, key string, watch func
 	watch(o.ID)
 	// The commit does not hang on the client's connection.
 	written, err := s.store.insert(context.WithoutCancel(ctx), o)
+	if err != nil && !database.NotCommitted(err) && s.isWritten(ctx, o.ID) {
+		written, err = true, nil
+	}
 	if err != nil {
 		return o.Booking, false, s.notWritten(ctx, o, err)
 	}
@@ -146,6 +149,29 @@ func (s *Service) book(ctx context.Context, wish Booking, key string, watch func
 	s.starter.add(s.door.commit(o.ID)...)
 	return o.Booking, false, nil
 }
+
+// isWritten looks, for a few seconds, whether a row is there whose commit
+// nobody saw end.
+func (s *Service) isWritten(ctx context.Context, id uuid.UUID) bool {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitDoubt)
+	defer cancel()
+	again := time.NewTicker(commitDoubt / 10)
+	defer again.Stop()
+	for {
+		found, err := s.store.written(ctx, []uuid.UUID{id})
+		if err == nil {
+			return len(found) == 1
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// commitDoubt is how long a client waits to learn whether its booking was stored.
+const commitDoubt = 3 * time.Second
 
 // notWritten gives the place back, unless the row may have been written all
 // the same: then the place stays taken until that is undone.
@@ -183,7 +209,9 @@ func (s *Service) listBookings(c echo.Context) error {
 	default:
 		return httpserver.BadQuery("status", "must be Pending, Confirmed, Rejected or Cancelled")
 	}
-	found, err := s.store.list(c.Request().Context(), status, after, limit+1)
+	ctx, cancel := context.WithTimeout(c.Request().Context(), storeTimeout)
+	defer cancel()
+	found, err := s.store.list(ctx, status, after, limit+1)
 	if err != nil {
 		return storeDown(err)
 	}
@@ -207,10 +235,6 @@ func (s *Service) getStats(c echo.Context) error {
 	if err := s.broker.Ready(); err != nil {
 		stats.Broker = err.Error()
 	}
-	var err error
-	stats.Stalled, err = s.store.stalled(c.Request().Context(), time.Now(), s.cfg.RedriveLimit)
-	if err != nil {
-		return storeDown(err)
-	}
+	stats.Stalled = int(s.counts.stalled.Load())
 	return c.JSON(http.StatusOK, stats)
 }

@@ -33,6 +33,8 @@ func (s *Service) newMetrics() *metrics {
 		metric.WithDescription("1 if the broker can be published to."))
 	redriven, _ := meter.Int64ObservableCounter("boxoffice.bookings.redriven",
 		metric.WithDescription("Redrives of overdue bookings by this replica."))
+	stalled, _ := meter.Int64ObservableGauge("boxoffice.bookings.stalled",
+		metric.WithDescription("Unfinished bookings, of all replicas, that are redriven no more."))
 	conflicts, _ := meter.Int64ObservableCounter("boxoffice.bookings.conflicts",
 		metric.WithDescription("Outcomes that contradicted their booking's."))
 	_, _ = meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
@@ -48,8 +50,9 @@ func (s *Service) newMetrics() *metrics {
 		o.ObserveInt64(broker, oneIf(s.broker.Ready() == nil))
 		o.ObserveInt64(redriven, s.counts.redriven.Load())
 		o.ObserveInt64(conflicts, s.counts.conflicts.Load())
+		o.ObserveInt64(stalled, s.counts.stalled.Load())
 		return nil
-	}, bookings, limits, accepting, broker, redriven, conflicts)
+	}, bookings, limits, accepting, broker, redriven, conflicts, stalled)
 	return m
 }
 

@@ -43,7 +43,7 @@ func (s *Service) refuse(ctx context.Context, r refusal) error {
 // same as busy.
 func (s *Service) stopped() string {
 	if err := s.broker.Ready(); err != nil {
-		return "the broker cannot be reached"
+		return "the broker cannot be published to"
 	}
 	if s.door.idleFor() >= s.cfg.StallAfter {
 		return "nothing has finished for " + s.cfg.StallAfter.String()

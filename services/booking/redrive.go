@@ -3,8 +3,10 @@ package booking
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -87,6 +89,17 @@ func (s *store) decided(ctx context.Context, ids []uuid.UUID) ([]uuid.UUID, erro
 	return s.which(ctx, ids, `bookings.status <> 'Pending'`)
 }
 
+// over is which of the bookings are no longer Pending, or no longer there.
+func (s *store) over(ctx context.Context, ids []uuid.UUID) ([]uuid.UUID, error) {
+	from, args := s.db.Table(database.Col("id", ids))
+	found, err := database.Query(ctx, s.db, scanID, `SELECT input.id FROM `+from+`
+		LEFT JOIN bookings ON bookings.id = input.id WHERE bookings.id IS NULL OR bookings.status <> 'Pending'`, args...)
+	if err != nil {
+		return nil, fmt.Errorf("look up bookings: %w", err)
+	}
+	return found, nil
+}
+
 // written is which of the bookings have a row.
 func (s *store) written(ctx context.Context, ids []uuid.UUID) ([]uuid.UUID, error) {
 	return s.which(ctx, ids, `true`)
@@ -119,19 +132,39 @@ func every(ctx context.Context, d time.Duration, log *slog.Logger, what string, 
 }
 
 // reconcile frees the places of bookings whose outcome another replica has
-// committed, moves those past their deadline to the overdue budget, and finds
-// out whether database.Rows were written whose commit nobody saw end.
+// committed, moves those past their deadline to the overdue budget, and undoes
+// what may have been written although its client was told that it was not.
 func (s *Service) reconcile(ctx context.Context) error {
-	if doubtful := s.door.doubtful(); len(doubtful) > 0 {
-		if err := s.store.remove(ctx, doubtful); err != nil {
-			return err
-		}
-		for _, o := range doubtful {
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	return errors.Join(s.undo(ctx), s.free(ctx))
+}
+
+// undo removes what may have been written although its client was told that
+// nothing was booked. What somebody may know of already is kept, and started.
+func (s *Service) undo(ctx context.Context) error {
+	doubtful := s.door.doubtful()
+	if len(doubtful) == 0 {
+		return nil
+	}
+	kept, err := s.store.remove(ctx, doubtful)
+	if err != nil {
+		return err
+	}
+	for _, o := range doubtful {
+		if slices.Contains(kept, o.ID) {
+			s.starter.add(s.door.commit(o.ID)...)
+		} else {
 			s.starter.add(s.door.giveBack(o.ID)...)
 		}
 	}
+	return nil
+}
+
+// free gives back the places of what is over, and moves what is overdue.
+func (s *Service) free(ctx context.Context) error {
 	if held := s.door.held(); len(held) > 0 {
-		ids, err := s.store.decided(ctx, held)
+		ids, err := s.store.over(ctx, held)
 		if err != nil {
 			return err
 		}
@@ -147,13 +180,13 @@ const redriveBatch = 100
 // redriveOverdue redrives the bookings, of any replica, that are due for it.
 // While the broker cannot be published to it spends no claims.
 func (s *Service) redriveOverdue(ctx context.Context) error {
-	if s.broker.Ready() != nil {
-		return nil //nolint:nilerr // it is no failure of this look; /ready and /stats show it
-	}
 	now := time.Now()
-	due, err := s.store.due(ctx, now, s.cfg.RedriveLimit, redriveBatch)
+	due, err := s.lookOverdue(ctx, now)
 	if err != nil {
 		return err
+	}
+	if s.broker.Ready() != nil {
+		return nil //nolint:nilerr // it is no failure of this look; /ready and /stats show it
 	}
 	for _, o := range due {
 		if err := s.redrive(ctx, o, now); err != nil {
@@ -163,11 +196,25 @@ func (s *Service) redriveOverdue(ctx context.Context) error {
 	return nil
 }
 
+// lookOverdue counts the stalled bookings and reads those due for a redrive.
+func (s *Service) lookOverdue(ctx context.Context, now time.Time) ([]overdueOrder, error) {
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	stalled, err := s.store.stalled(ctx, now, s.cfg.RedriveLimit)
+	if err != nil {
+		return nil, err
+	}
+	s.counts.stalled.Store(int64(stalled))
+	return s.store.due(ctx, now, s.cfg.RedriveLimit, redriveBatch)
+}
+
 // redrive publishes the first event of an overdue booking again: every service
 // repeats its outcome, so that the saga goes on wherever it was lost. If that
 // fails, the claim is spent and the next one will do it.
 func (s *Service) redrive(ctx context.Context, o overdueOrder, now time.Time) error {
-	mine, err := s.store.claim(ctx, o, now)
+	claiming, cancel := context.WithTimeout(ctx, storeTimeout)
+	mine, err := s.store.claim(claiming, o, now)
+	cancel()
 	if err != nil || !mine {
 		return err
 	}

@@ -16,6 +16,17 @@ import (
 func (d *door) restore(orders []order, deadline time.Duration) []order {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.restored = true
+	// What has started keeps running first: it is in the queues already.
+	slices.SortStableFunc(orders, func(a, b order) int {
+		switch {
+		case a.started.IsZero() == b.started.IsZero():
+			return 0
+		case a.started.IsZero():
+			return 1
+		}
+		return -1
+	})
 	var start []order
 	for _, o := range orders {
 		o.again = !o.started.IsZero()
@@ -43,7 +54,11 @@ func (d *door) restore(orders []order, deadline time.Duration) []order {
 func (d *door) adopt(orders []order) []order {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.aside = 0
 	for _, o := range orders {
+		if d.find(o.ID) != nil {
+			continue
+		}
 		d.waiting = append(d.waiting, &slot{order: o, committed: true})
 	}
 	slices.SortStableFunc(d.waiting, func(a, b *slot) int { return slices.Compare(a.ID[:], b.ID[:]) })
@@ -55,6 +70,9 @@ func (d *door) adopt(orders []order) []order {
 // place to run, and of those whose seat was not yet released. Then it opens
 // the door: nothing was admitted before.
 func (s *Service) recover(ctx context.Context) error {
+	if err := s.store.seen(ctx, time.Now()); err != nil { // before anything waits here
+		return err
+	}
 	all, err := s.store.mine(ctx)
 	if err != nil {
 		return err
@@ -73,7 +91,6 @@ func (s *Service) recover(ctx context.Context) error {
 	}
 	s.starter.add(s.door.restore(pending, s.cfg.SagaDeadline)...)
 	s.starter.add(releasing...)
-	s.door.drain(false)
 	s.recovered.Store(true)
 	return nil
 }
@@ -83,6 +100,10 @@ const heartbeat = 5 * time.Second
 
 // seen notes that this replica is alive.
 func (s *store) seen(ctx context.Context, now time.Time) error {
+	// What was not seen for a day had its bookings taken over long ago.
+	if _, err := s.db.ExecContext(ctx, `DELETE FROM instances WHERE seen_at < $1`, now.Add(-24*time.Hour).UnixMicro()); err != nil {
+		return fmt.Errorf("forget replicas: %w", err)
+	}
 	_, err := s.db.ExecContext(ctx, `INSERT INTO instances (instance, seen_at) VALUES ($1, $2)
 		ON CONFLICT (instance) DO UPDATE SET seen_at = $2`, s.instance, now.UnixMicro())
 	if err != nil {
@@ -95,6 +116,15 @@ func (s *store) seen(ctx context.Context, now time.Time) error {
 // row that another replica takes over meanwhile no longer is.
 const abandoned = unfinished + ` AND started_at = 0 AND instance <> $1
 	AND instance NOT IN (SELECT instance FROM instances WHERE seen_at >= $2)`
+
+// countAbandoned is how many takeOver would find.
+func (s *store) countAbandoned(ctx context.Context, seenBefore time.Time) (n int, err error) {
+	err = s.db.QueryRowContext(ctx, `SELECT COUNT(*) FROM bookings WHERE `+abandoned, s.instance, seenBefore.UnixMicro()).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count waiting bookings of others: %w", err)
+	}
+	return n, nil
+}
 
 // takeOver makes up to most bookings this replica's that wait at one that was
 // last seen before a moment, oldest first, and returns them.
@@ -112,16 +142,46 @@ func (s *store) takeOver(ctx context.Context, seenBefore time.Time, most int) ([
 // replicas that were not seen for a saga deadline, as far as there is room.
 // (What had started there is redriven like everything overdue.)
 func (s *Service) lookAfterOthers(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
 	now := time.Now()
 	if err := s.store.seen(ctx, now); err != nil {
 		return err
 	}
-	room := s.door.room()
+	// Who could not say that it is alive cannot blame others for the same.
+	if now.Sub(s.lastSeen) > 3*heartbeat && !s.lastSeen.IsZero() {
+		s.patient = now.Add(s.cfg.SagaDeadline)
+	}
+	s.lastSeen = now
+	if now.Before(s.patient) {
+		return nil
+	}
+	if s.takeoverUnsure { // one may have been committed whose answer was lost
+		mine, err := s.store.mine(ctx)
+		if err != nil {
+			return err
+		}
+		var lost []order
+		for _, o := range mine {
+			if o.Status == Pending && o.started.IsZero() {
+				lost = append(lost, o.order)
+			}
+		}
+		s.starter.add(s.door.adopt(lost)...) // what has a place already is skipped
+		s.takeoverUnsure = false
+	}
+	waiting, err := s.store.countAbandoned(ctx, now.Add(-s.cfg.SagaDeadline))
+	if err != nil || waiting == 0 {
+		return err
+	}
+	room := s.door.setAside(waiting)
 	if room == 0 {
 		return nil
 	}
 	taken, err := s.store.takeOver(ctx, now.Add(-s.cfg.SagaDeadline), room)
 	if err != nil || len(taken) == 0 {
+		s.takeoverUnsure = s.takeoverUnsure || err != nil
+		s.door.adopt(nil)
 		return err
 	}
 	orders := make([]order, len(taken))

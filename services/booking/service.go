@@ -54,6 +54,10 @@ type Service struct {
 	handler http.Handler
 
 	recovered atomic.Bool // the door was opened
+	// Of lookAfterOthers alone: a takeover may have been committed unseen; when
+	// it last said that it is alive; until when it leaves the others alone.
+	takeoverUnsure    bool
+	lastSeen, patient time.Time
 }
 
 // New makes the service. It does nothing until Run; its Handler answers from
@@ -67,7 +71,7 @@ func New(cfg Config, deps participant.Deps) *Service {
 		log:         deps.Telemetry.Logger,
 		store:       newStore(deps.DB, cfg.Instance, cfg.SagaDeadline),
 		door:        newDoor(cfg.Limits),
-		starter:     newStarter(),
+		starter:     newStarter(max(64, cfg.Limits.Active+cfg.Limits.Overdue)),
 		waiters:     newWaiters(),
 		keys:        newInProgress(),
 	}
@@ -116,7 +120,7 @@ func (s *Service) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("migrations: %w", err)
 	}
-	if err := s.Prepare(ctx, migrations); err != nil {
+	if err := s.Migrate(ctx, migrations); err != nil {
 		return stopped(ctx, err)
 	}
 	if err := retry.Forever(ctx, s.log, "reading the unfinished bookings", s.recover); err != nil {
@@ -131,6 +135,10 @@ func (s *Service) Run(ctx context.Context) error {
 	background.Go(func() { every(ctx, time.Second, s.log, "looking after overdue bookings", s.redriveOverdue) })
 	background.Go(func() { every(ctx, heartbeat, s.log, "looking after other replicas", s.lookAfterOthers) })
 	background.Go(func() { every(ctx, waitersLook, s.log, "looking after waiting clients", s.wakeOthers) })
+	// Bookings are taken before the broker is there: the row is the outbox.
+	if err := s.Declare(ctx); err != nil {
+		return stopped(ctx, err)
+	}
 	return s.Consume(ctx,
 		messaging.On(s.paymentSucceeded),
 		messaging.On(s.paymentFailed),

@@ -255,6 +255,7 @@ func TestOverdueBookingsAreRedriven(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 		r.publish(messaging.SeatReleased{BookingID: b.ID, Seat: 5, Reason: "late"})
+		time.Sleep(2 * time.Second) // until the next look
 		synctest.Wait()
 		if s := decode[Stats](t, r.do(http.MethodGet, "/stats", "")); s.Stalled != 0 || s.Overdue != 0 {
 			t.Errorf("after the outcome: %+v", s)

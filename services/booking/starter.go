@@ -17,9 +17,14 @@ type starter struct {
 	mu     sync.Mutex
 	orders []order
 	wake   chan struct{}
+	slots  chan struct{} // one for each that is being started
 }
 
-func newStarter() *starter { return &starter{wake: make(chan struct{}, 1)} }
+// newStarter starts so many at a time: as many as the door lets run, and the
+// rest of what a restart finds one after the other.
+func newStarter(atATime int) *starter {
+	return &starter{wake: make(chan struct{}, 1), slots: make(chan struct{}, atATime)}
+}
 
 // add hands over orders to be started. The door bounds how many there are.
 func (s *starter) add(orders ...order) {
@@ -51,7 +56,15 @@ func (s *starter) run(ctx context.Context, begin func(context.Context, order)) {
 	defer running.Wait()
 	for {
 		for _, o := range s.take() {
-			running.Go(func() { begin(ctx, o) })
+			select {
+			case s.slots <- struct{}{}:
+			case <-ctx.Done():
+				return
+			}
+			running.Go(func() {
+				defer func() { <-s.slots }()
+				begin(ctx, o)
+			})
 		}
 		select {
 		case <-s.wake:
@@ -75,7 +88,7 @@ func (s *Service) begin(ctx context.Context, o order) {
 				return err
 			}
 			if !mine {
-				s.starter.add(s.door.finish(o.ID)...)
+				s.starter.add(s.door.giveBack(o.ID)...)
 				return nil
 			}
 		}

@@ -11,6 +11,7 @@ type outcomes struct {
 	confirmed, rejected, cancelled atomic.Int64
 	conflicts                      atomic.Int64 // outcomes that contradicted the booking's
 	redriven                       atomic.Int64
+	stalled                        atomic.Int64 // at the last look, of all replicas
 }
 
 func (o *outcomes) settled(s Status) {
@@ -52,7 +53,7 @@ func (d *door) stats() Stats {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return Stats{
-		Accepting: !d.draining,
+		Accepting: d.restored && !d.draining,
 		Active:    len(d.active), Waiting: len(d.waiting), Overdue: len(d.overdue), MaxActive: d.maxActive,
 		ActiveLimit: d.limits.Active, WaitingLimit: d.limits.Waiting,
 		Accepted: d.counts.accepted, Throttled: d.counts.throttled, Unavailable: d.counts.unavailable,

@@ -26,6 +26,10 @@ type carrier map[string]string
 // unfinished is the condition of the partial index: keep them the same.
 const unfinished = `(status = 'Pending' OR (status = 'Cancelled' AND NOT seat_released))`
 
+// storeTimeout bounds one look into the store: a connection that is silently
+// dead must hold nobody up for long.
+const storeTimeout = 10 * time.Second
+
 // maxInserts is how many bookings one commit may take.
 const maxInserts = 256
 
@@ -46,10 +50,10 @@ func newStore(db *database.DB, instance string, deadline time.Duration) *store {
 	// Clients, unlike deliveries, are not bounded by a prefetch: the more of them, the larger the groups.
 	s.inserts = database.NewGroup(database.GroupConfig[order, bool]{Commit: s.insertAll, Max: maxInserts})
 	s.starts = database.NewGroup(database.GroupConfig[order, bool]{Commit: s.startAll})
-	s.keys = database.NewGroup(database.GroupConfig[string, *Booking]{Commit: s.byKeys})
+	s.keys = database.NewGroup(database.GroupConfig[string, *Booking]{Commit: s.byKeys, Droppable: true})
 	s.settles = database.NewGroup(database.GroupConfig[outcome, settled]{
-		Commit: s.settleAll,
-		Key:    func(o outcome) string { return string(o.id[:]) },
+		Commit: s.settleAll, Droppable: true,
+		Key: func(o outcome) string { return string(o.id[:]) },
 	})
 	return s
 }
@@ -77,6 +81,8 @@ func scanBooking(r database.Row, more ...any) (Booking, error) {
 
 // get is one booking, or errNotFound.
 func (s *store) get(ctx context.Context, id uuid.UUID) (Booking, error) {
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
 	b, err := scanBooking(s.db.QueryRowContext(ctx, `SELECT `+columns+` FROM bookings WHERE id = $1`, id))
 	if errors.Is(err, sql.ErrNoRows) {
 		return b, errNotFound

@@ -322,7 +322,7 @@ func TestStoreUndoesWhatMayBeWritten(t *testing.T) {
 	onEachDatabase(t, func(t *testing.T, open func(string) *store) {
 		s := open("a")
 		written, notWritten, kept := insert(t, s, newOrder(1)), newOrder(2), insert(t, s, newOrder(3))
-		if err := s.remove(t.Context(), []order{written, notWritten}); err != nil {
+		if _, err := s.remove(t.Context(), []order{written, notWritten}); err != nil {
 			t.Fatal(err)
 		}
 		page, err := s.list(t.Context(), "", uuid.UUID{}, 10)

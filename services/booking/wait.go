@@ -95,6 +95,8 @@ func (s *Service) wakeOthers(ctx context.Context) error {
 	if len(ids) == 0 {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
 	decided, err := s.store.decided(ctx, ids)
 	if err != nil {
 		return err
