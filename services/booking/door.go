@@ -242,6 +242,15 @@ func (d *door) held() []uuid.UUID {
 	return ids
 }
 
+// holds reports whether a booking that has started has a place here.
+func (d *door) holds(id uuid.UUID) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	_, isActive := d.active[id]
+	_, isOverdue := d.overdue[id]
+	return isActive || isOverdue
+}
+
 // setAside keeps up to most places free in which bookings may wait, for adopt,
 // which must be called, and returns how many.
 func (d *door) setAside(most int) int {

@@ -38,14 +38,17 @@ func (s *Service) settle(ctx context.Context, o outcome) error {
 		s.counts.conflicts.Add(1)
 		s.log.WarnContext(ctx, "an outcome contradicts the booking's, which stays as it is",
 			"booking", o.id, "status", done.was.status, "contradiction", o.status)
-	case done.verdict == repeats:
-		s.waiters.wake(o.id, nil) // it may be our own commit, whose answer was lost
 	case done.verdict == changes && done.was.status == Pending:
 		s.counts.settled(o.status)
 		s.metrics.saga(ctx, o.status, done.changedAt.Sub(done.createdAt))
 		s.waiters.wake(o.id, &done)
 		s.log.InfoContext(ctx, string(o.status), "booking", o.id)
 	}
+	held := s.door.holds(o.id)
 	s.starter.add(s.door.finish(o.id)...)
+	if held && done.verdict == repeats { // our own commit, whose answer was lost
+		s.counts.settled(done.was.status)
+		s.waiters.wake(o.id, nil)
+	}
 	return nil
 }

@@ -51,6 +51,8 @@ func (s *Service) replay(ctx context.Context, key string, wish Booking, watch fu
 	}
 	switch {
 	case err != nil:
+		s.door.refused(http.StatusServiceUnavailable)
+		s.metrics.answer(ctx, http.StatusServiceUnavailable)
 		return Booking{}, false, storeDown(err)
 	case found == nil:
 		return Booking{}, false, nil
