@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -41,6 +42,7 @@ type settings struct {
 }
 
 func main() {
+	debug.SetGCPercent(400) // as cmd/boxoffice does
 	s, err := readFlags(os.Args[1:])
 	if errors.Is(err, flag.ErrHelp) {
 		return
