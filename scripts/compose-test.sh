@@ -39,6 +39,7 @@ trap finish EXIT
 trap 'exit 130' INT TERM
 for part in "${@:-${parts[@]}}"; do
   printf '\n%s\n' "$part"
+  down # with the files of the part before, which know all its volumes
   overrides=()
   unset "${settings[@]}"
   # shellcheck disable=SC1090
