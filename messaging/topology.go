@@ -87,7 +87,11 @@ func NewTopology(retryDelays []time.Duration) Topology {
 		for _, d := range delays {
 			wait := WaitQueueName(service, d)
 			t.Queues = append(t.Queues, Queue{Name: wait, TTL: d, DeadLetterExchange: ExchangeRedeliver})
-			t.Bindings = append(t.Bindings, Binding{ExchangeRetry, delayName(d) + "." + service + ".*", wait})
+			for _, r := range routes() { // each by name: what has no way back must not get in
+				if r.service == service {
+					t.Bindings = append(t.Bindings, Binding{ExchangeRetry, RetryKey(d, QueueName(service, r.event)), wait})
+				}
+			}
 		}
 	}
 	return t

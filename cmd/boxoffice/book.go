@@ -49,6 +49,7 @@ func (b *bookCmd) Run(ctx context.Context, c console) error {
 		return err
 	}
 	fmt.Fprintln(c.out, done)
+	fmt.Fprintln(c.out, "booking", done.ID)
 	fmt.Fprintln(c.out, "trace", traceAt(b.JaegerURL, done.TraceID))
 	return nil
 }

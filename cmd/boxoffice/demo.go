@@ -41,7 +41,7 @@ func (d *demoCmd) Run(ctx context.Context, c console) error {
 	if err != nil || cancelled == nil {
 		return err
 	}
-	fmt.Fprintf(c.out, "\n%s's trace is %s; if the services export it, Jaeger shows it.\n", cancelled.Customer, cancelled.TraceID)
+	fmt.Fprintf(c.out, "\n%s's booking as a trace: boxoffice trace %s --url %s\n", cancelled.Customer, cancelled.ID, d.URL)
 	return nil
 }
 

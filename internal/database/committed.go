@@ -16,12 +16,12 @@ func NotCommitted(err error) bool {
 	if _, ok := errors.AsType[*unknownError](err); ok {
 		return false
 	}
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		return true // whatever the server said: it was asked nothing
+	}
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		// A server that is being shut down may end a connection after a commit.
 		return !strings.HasPrefix(pg.Code, "57P") && !strings.HasPrefix(pg.Code, "08")
-	}
-	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
-		return true
 	}
 	if lite, ok := errors.AsType[*sqlite.Error](err); ok {
 		// A commit that could not be synced may be in the file all the same.

@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	otelprometheus "go.opentelemetry.io/otel/exporters/prometheus"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/exemplar"
 	"go.opentelemetry.io/otel/sdk/resource"
 )
 
@@ -21,7 +22,9 @@ func newMetrics(res *resource.Resource) (*sdkmetric.MeterProvider, http.Handler,
 		return nil, nil, err
 	}
 	provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(exporter), sdkmetric.WithResource(res),
-		sdkmetric.WithView(boundedHTTP, withoutBodySizes))
+		sdkmetric.WithView(boundedHTTP, withoutBodySizes),
+		// The attributes that the view drops would go into exemplars, and be too long for Prometheus.
+		sdkmetric.WithExemplarFilter(exemplar.AlwaysOffFilter))
 	return provider, promhttp.HandlerFor(registry, promhttp.HandlerOpts{}), nil
 }
 

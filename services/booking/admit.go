@@ -3,6 +3,7 @@ package booking
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/google/uuid"
@@ -16,6 +17,33 @@ import (
 func (s *store) insert(ctx context.Context, o order) (bool, error) { return s.inserts.Do(ctx, o) }
 
 func (s *store) insertAll(ctx context.Context, orders []order) ([]bool, error) {
+	statement, args, err := s.insertion(orders)
+	if err != nil {
+		return nil, err
+	}
+	inserted, err := database.Query(ctx, s.db, scanID, statement, args...)
+	if err != nil {
+		return nil, fmt.Errorf("insert bookings: %w", err)
+	}
+	ids := idsOf(orders)
+	if len(inserted) < len(ids) { // a key that is taken, or a row that an earlier try wrote
+		if inserted, err = s.written(ctx, ids); err != nil {
+			return nil, database.Unknown(err) // the insert is committed
+		}
+	}
+	return among(ids, inserted), nil
+}
+
+func idsOf(orders []order) []uuid.UUID {
+	ids := make([]uuid.UUID, len(orders))
+	for i, o := range orders {
+		ids[i] = o.ID
+	}
+	return ids
+}
+
+// insertion is the statement that writes the rows of orders which are not there yet.
+func (s *store) insertion(orders []order) (statement string, args []any, err error) {
 	n := len(orders)
 	ids, customers, keys := make([]uuid.UUID, n), make([]string, n), make([]*string, n)
 	seats, amounts := make([]int64, n), make([]int64, n)
@@ -24,7 +52,7 @@ func (s *store) insertAll(ctx context.Context, orders []order) ([]bool, error) {
 	for i, o := range orders {
 		text, err := json.Marshal(o.carrier)
 		if err != nil {
-			return nil, fmt.Errorf("encode the trace context: %w", err)
+			return "", nil, fmt.Errorf("encode the trace context: %w", err)
 		}
 		ids[i], customers[i], seats[i], amounts[i] = o.ID, o.Customer, int64(o.Seat), o.Amount.Minor()
 		traces[i], contexts[i], created[i] = o.TraceID, string(text), o.CreatedAt.UnixMicro()
@@ -39,22 +67,13 @@ func (s *store) insertAll(ctx context.Context, orders []order) ([]bool, error) {
 		database.Col("amount", amounts), database.Col("idempotency_key", keys), database.Col("trace_id", traces),
 		database.Col("trace_context", contexts), database.Col("created_at", created), database.Col("started_at", started),
 		database.Col("redrive_at", due))
-	inserted, err := database.Query(ctx, s.db, scanID, fmt.Sprintf(`
+	return fmt.Sprintf(`
 		INSERT INTO bookings (id, seat, customer, amount, status, idempotency_key, instance, trace_id, trace_context,
 		                      created_at, updated_at, started_at, redrive_at)
 		SELECT id, seat, customer, amount, 'Pending', idempotency_key, $%d, trace_id, trace_context,
 		       created_at, created_at, started_at, redrive_at
 		FROM %s WHERE true ORDER BY idempotency_key, id
-		ON CONFLICT DO NOTHING RETURNING id`, len(args)+1, from), append(args, s.instance)...)
-	if err != nil {
-		return nil, fmt.Errorf("insert bookings: %w", err)
-	}
-	if len(inserted) < n { // a key that is taken, or a row that an earlier try wrote
-		if inserted, err = s.written(ctx, ids); err != nil {
-			return nil, database.Unknown(err) // the insert is committed
-		}
-	}
-	return among(ids, inserted), nil
+		ON CONFLICT DO NOTHING RETURNING id`, len(args)+1, from), append(args, s.instance), nil
 }
 
 // start notes that the saga of a booking that waited begins, and reports
@@ -79,17 +98,13 @@ func (s *store) startAll(ctx context.Context, orders []order) ([]bool, error) {
 	return among(ids, mine), nil
 }
 
-// remove deletes bookings whose clients were told that nothing was booked. An
-// insert whose connection died may still be running: inserting the same ids
-// first waits for it.
+// remove deletes bookings whose clients were told that nothing was booked, and
+// returns those that it keeps.
 func (s *store) remove(ctx context.Context, orders []order) (kept []uuid.UUID, err error) {
-	if _, err := s.insertAll(ctx, orders); err != nil {
+	if err := s.awaitInserts(ctx, orders); err != nil {
 		return nil, err
 	}
-	ids := make([]uuid.UUID, len(orders))
-	for i, o := range orders {
-		ids[i] = o.ID
-	}
+	ids := idsOf(orders)
 	from, args := s.db.Table(database.Col("id", ids))
 	// What somebody else may know of already stays: a client by its key, the
 	// other services by a redrive, another replica by taking it over.
@@ -99,6 +114,24 @@ func (s *store) remove(ctx context.Context, orders []order) (kept []uuid.UUID, e
 		return nil, fmt.Errorf("remove bookings: %w", err)
 	}
 	return s.written(ctx, ids)
+}
+
+// awaitInserts waits for inserts of the same rows that may still be running,
+// their connections dead: it inserts them again, and takes that back.
+func (s *store) awaitInserts(ctx context.Context, orders []order) error {
+	statement, args, err := s.insertion(orders)
+	if err != nil {
+		return err
+	}
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("wait for running inserts: %w", err)
+	}
+	_, err = tx.ExecContext(ctx, statement, args...)
+	if err := errors.Join(err, tx.Rollback()); err != nil {
+		return fmt.Errorf("wait for running inserts: %w", err)
+	}
+	return nil
 }
 
 // byKey is the booking that was made with an Idempotency-Key, or nil.

@@ -145,7 +145,7 @@ func TestTakeoverAnswerLost(t *testing.T) {
 			return nil
 		})
 		other.run()
-		time.Sleep(24 * time.Hour)
+		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		t.Log("lost:", lost, "created:", other.created(), other.door.stats())
 		page := decode[pageJSON](t, other.do("GET", "/bookings?status=Pending", ""))
@@ -153,7 +153,7 @@ func TestTakeoverAnswerLost(t *testing.T) {
 			var started, redrives int
 			_ = other.store.db.QueryRow(`SELECT started_at>0, redrives FROM bookings WHERE id=$1`, b.ID).Scan(&started, &redrives)
 			if started == 0 {
-				t.Errorf("booking of seat %d was never started in 24 h", b.Seat)
+				t.Errorf("booking of seat %d was never started", b.Seat)
 			}
 		}
 	})
@@ -222,7 +222,7 @@ func TestStartWithoutBroker(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- r.Run(ctx) }()
-		time.Sleep(time.Hour)
+		time.Sleep(2 * time.Minute)
 		w := r.do("POST", "/bookings", `{"seat":5,"customer":"olena","amount":450}`)
 		if w.Code != 202 {
 			t.Errorf("%d %s", w.Code, w.Body)

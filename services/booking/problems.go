@@ -26,11 +26,11 @@ func (s *Service) refuse(ctx context.Context, r refusal) error {
 		p.Type, p.Title, p.Detail = TypeDraining, "Draining", "No bookings are taken at the moment. Nothing was booked."
 	case full:
 		if why := s.stopped(); why != "" {
-			p.Type, p.Title, p.Detail = TypeStopped, "Stopped", "As many bookings as may run or wait do, and "+why+". Nothing was booked."
+			p.Type, p.Title, p.Detail = TypeStopped, "Stopped", "Every place is taken, and "+why+". Nothing was booked."
 			break
 		}
 		p.Type, p.Title, p.Status = TypeBusy, "Busy", http.StatusTooManyRequests
-		p.Detail = "As many bookings as may run or wait do. Nothing was booked; try again after Retry-After."
+		p.Detail = "Every place is taken. Nothing was booked; try again later."
 		p.RetryAfter = s.door.retryAfter()
 	case admitted:
 	}

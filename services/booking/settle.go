@@ -37,7 +37,7 @@ func (s *store) settleAll(ctx context.Context, outcomes []outcome) ([]settled, e
 		moves[i] = move{index: i, id: o.id, from: from, to: to}
 	}
 	for len(moves) > 0 {
-		now := time.Now()
+		now := time.Now().Truncate(time.Microsecond) // as the row keeps it
 		moved, err := s.compareAndSet(ctx, moves, now)
 		if err != nil {
 			return nil, err

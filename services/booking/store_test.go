@@ -322,11 +322,15 @@ func TestStoreUndoesWhatMayBeWritten(t *testing.T) {
 	onEachDatabase(t, func(t *testing.T, open func(string) *store) {
 		s := open("a")
 		written, notWritten, kept := insert(t, s, newOrder(1)), newOrder(2), insert(t, s, newOrder(3))
-		if _, err := s.remove(t.Context(), []order{written, notWritten}); err != nil {
-			t.Fatal(err)
+		keyed, keyedNotWritten := newOrder(4), newOrder(5)
+		keyed.key, keyedNotWritten.key = "a", "b"
+		insert(t, s, keyed) // a retry with its key may have been told of it
+		left, err := s.remove(t.Context(), []order{written, notWritten, keyed, keyedNotWritten})
+		if err != nil || len(left) != 1 || left[0] != keyed.ID {
+			t.Fatalf("kept %v, %v; want the keyed one", left, err)
 		}
 		page, err := s.list(t.Context(), "", uuid.UUID{}, 10)
-		if err != nil || len(page) != 1 || page[0].ID != kept.ID {
+		if err != nil || len(page) != 2 || page[0].ID != kept.ID || page[1].ID != keyed.ID {
 			t.Errorf("left: %+v, %v", page, err)
 		}
 	})

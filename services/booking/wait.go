@@ -158,6 +158,7 @@ func (s *Service) awaitOutcome(ctx context.Context, b Booking, w *waiter) (Booki
 func preferredWait(c echo.Context) (time.Duration, error) {
 	for _, value := range c.Request().Header.Values("Prefer") {
 		for p := range strings.SplitSeq(value, ",") {
+			p, _, _ = strings.Cut(p, ";") // parameters, which wait has none of
 			name, text, _ := strings.Cut(strings.TrimSpace(p), "=")
 			if !strings.EqualFold(strings.TrimSpace(name), "wait") {
 				continue
