@@ -165,6 +165,57 @@ func TestTheLesson(t *testing.T) {
 	s.endWell()
 }
 
+// With one budget changed at a time the numbers change with it, and nothing else.
+func TestTheLessonWithOtherBudgets(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ active, waiting int }{{1, 3}, {2, 0}, {2, 1}} {
+		t.Run(fmt.Sprintf("%d active, %d waiting", c.active, c.waiting), func(t *testing.T) {
+			t.Parallel()
+			u := newUp(t, fmt.Sprintf("ADMISSION_ACTIVE=%d", c.active), fmt.Sprintf("ADMISSION_WAITING=%d", c.waiting), "SEATS_TOTAL=100")
+			u.start()
+			d := &door{t, u.http, u.targets}
+			d.lab(d.targets.Payments + "/lab/gate/close")
+			var ids []uuid.UUID
+			for i := range c.active + c.waiting {
+				status, _, id := d.post(i + 1)
+				if status != http.StatusAccepted {
+					t.Fatalf("booking %d: %d", i+1, status)
+				}
+				ids = append(ids, id)
+			}
+			d.holds(c.active, c.waiting)
+			d.refused(http.StatusTooManyRequests, booking.TypeBusy)
+			d.lab(d.targets.Payments + "/lab/gate/open")
+			if n := len(settled(t, u.http, u.targets, ids...)); n != c.active+c.waiting {
+				t.Errorf("%d bookings", n)
+			}
+		})
+	}
+}
+
+// The lesson without its broker: full is 503 now, and all five finish when it
+// is back.
+func TestTheLessonWithoutABroker(t *testing.T) {
+	rabbit := testserver.SharedRabbitMQ(t)
+	s := newStack(t, smallDoor...)
+	d := &door{t, s.http, s.targets}
+	ids := d.fill()
+	d.refused(http.StatusTooManyRequests, booking.TypeBusy)
+	outage(t, rabbit.Kill, rabbit.Start, func() {
+		eventually(t, "wait for the door to notice", func(context.Context) error {
+			if status, kind, _ := d.post(99); status != http.StatusServiceUnavailable || kind != booking.TypeStopped { //nolint:contextcheck // it takes the test's own
+				return fmt.Errorf("it answers %d %s", status, kind)
+			}
+			return nil
+		})
+	})
+	d.lab(d.targets.Payments + "/lab/gate/open")
+	if n := len(s.settled(ids...)); n != 5 {
+		t.Errorf("%d bookings, not five", n)
+	}
+	s.endWell()
+}
+
 // A kill with bookings active and waiting loses none, doubles none, and both
 // budgets are there again.
 func TestKilledDoor(t *testing.T) {
