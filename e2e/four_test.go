@@ -80,9 +80,9 @@ func TestBook(t *testing.T) {
 		code int
 		want string
 	}{
-		{"--seat=3 --customer=zoé --amount=12.5", 0, `^zoé    seat 3  Confirmed  +\d+ ms\ntrace [0-9a-f]{32}\n$`},
-		{"--seat=4 --customer=zoé --amount=12.5", 0, `^zoé    seat 4  Rejected   +\d+ ms  seat is taken or does not exist\ntrace`},
-		{"--seat=2 --customer=zoé --amount=12.51", 0, `^zoé    seat 2  Cancelled  +\d+ ms  insufficient funds\ntrace`},
+		{"--seat=3 --customer=zoé --amount=12.5", 0, `^zoé    seat 3  Confirmed  +\d+ ms\nbooking \S+\ntrace [0-9a-f]{32}\n$`},
+		{"--seat=4 --customer=zoé --amount=12.5", 0, `^zoé    seat 4  Rejected   +\d+ ms  seat is taken or does not exist\nbooking \S+\ntrace`},
+		{"--seat=2 --customer=zoé --amount=12.51", 0, `^zoé    seat 2  Cancelled  +\d+ ms  insufficient funds\nbooking \S+\ntrace`},
 		{"--seat=0 --customer=zoé --amount=0", 1, `^boxoffice: 422 [^\n]*\nboxoffice:   seat: [^\n]*\nboxoffice:   amount: [^\n]*\n$`},
 		{"--seat=2 --customer=zoé --amount=1.001", 2, `^boxoffice: --amount: an amount must be a number with at most two decimals`},
 		{"--seat=2 --amount=1", 2, `^boxoffice: .*--customer`},

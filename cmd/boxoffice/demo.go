@@ -41,7 +41,8 @@ func (d *demoCmd) Run(ctx context.Context, c console) error {
 	if err != nil || cancelled == nil {
 		return err
 	}
-	fmt.Fprintf(c.out, "\n%s's booking as a trace: boxoffice trace %s --url %s\n", cancelled.Customer, cancelled.ID, d.URL)
+	fmt.Fprintf(c.out, "\n%s's trace is %s; see it in Jaeger, or with: boxoffice trace %s --url %s\n",
+		cancelled.Customer, cancelled.TraceID, cancelled.ID, d.URL)
 	return nil
 }
 

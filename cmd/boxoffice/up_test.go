@@ -46,7 +46,7 @@ func TestUp(t *testing.T) {
 	}
 
 	code, stdout, _ = boxoffice(t, nil, "book", "--seat=3", "--customer=zoé", "--amount=12.50", "--url", url)
-	if code != 0 || !regexp.MustCompile(`^zoé    seat 3  Confirmed  +\d+ ms\ntrace [0-9a-f]{32}\n$`).MatchString(stdout) {
+	if code != 0 || !regexp.MustCompile(`^zoé    seat 3  Confirmed  +\d+ ms\nbooking \S+\ntrace [0-9a-f]{32}\n$`).MatchString(stdout) {
 		t.Errorf("book: exit %d\n%s", code, stdout)
 	}
 	code, stdout, stderr = boxoffice(t, nil, "book", "--seat=0", "--customer=", "--amount=-1", "--url", url+"/")
