@@ -33,11 +33,6 @@ type Booking struct {
 	UpdatedAt    time.Time
 }
 
-// Finished reports whether no event is to come that would change the booking.
-func (b Booking) Finished() bool {
-	return b.Status != Pending && (b.Status != Cancelled || b.SeatReleased)
-}
-
 func (b Booking) created() messaging.BookingCreated {
 	return messaging.BookingCreated{BookingID: b.ID, Seat: b.Seat, Customer: b.Customer, Amount: b.Amount}
 }

@@ -1,10 +1,6 @@
 package booking
 
-import (
-	"testing"
-
-	"github.com/google/uuid"
-)
+import "testing"
 
 // TestStateMachine is design section 2's table for the booking service: every
 // event in every state.
@@ -57,18 +53,5 @@ func TestStateMachine(t *testing.T) {
 				t.Errorf("the second time changes %+v to %+v", to, again)
 			}
 		})
-	}
-}
-
-func TestFinished(t *testing.T) {
-	for _, c := range []struct {
-		status   Status
-		released bool
-		want     bool
-	}{{Pending, false, false}, {Confirmed, false, true}, {Rejected, false, true}, {Cancelled, false, false}, {Cancelled, true, true}} {
-		b := Booking{ID: uuid.New(), Status: c.status, SeatReleased: c.released}
-		if b.Finished() != c.want {
-			t.Errorf("%s, released %v: finished %v", c.status, c.released, !c.want)
-		}
 	}
 }
