@@ -92,6 +92,17 @@ type Delivery struct {
 	Settler Settler
 }
 
+// Delivered is how often this attempt at the message was delivered before and
+// handed back, whichever copy of it: [Delivery.Count], unless the consumer
+// renewed it.
+func (d *Delivery) Delivered() int {
+	n, ok := integer(d.Headers[HeaderDelivered])
+	if !ok || n < 0 || n > 1_000_000 {
+		n = 0
+	}
+	return d.Count + int(n)
+}
+
 // Settler ends a delivery. Returning from Handle without settling leaves the
 // message unacknowledged until its session ends.
 type Settler interface {

@@ -28,6 +28,12 @@ type ConsumerConfig struct {
 	// consumers that do not acknowledge for too long (RabbitMQ: 30 min), count
 	// that against the message, and in the end park it.
 	HoldLimit time.Duration
+	// RenewAfter is how often a message may come back to the queue before a copy
+	// waits out the shortest delay, as the same attempt, and the broker counts
+	// anew; 0: never. It is for labs, whose faults take the channel from
+	// messages that did nothing. In earnest the broker's limit has to stay in
+	// force: nothing else ends a message that kills its consumer.
+	RenewAfter int
 	// Middleware wraps every handler, the first one outermost.
 	Middleware []Middleware
 }

@@ -63,7 +63,7 @@ func (d *DeadLetters) Redrive(ctx context.Context, workQueue string, match func(
 
 func (d *DeadLetters) redrive(ctx context.Context, workQueue string, m Message) error {
 	m = m.copyForRepublish()
-	for _, h := range []string{HeaderAttempt, HeaderReason, HeaderService, HeaderTraceID, HeaderParkedAt} {
+	for _, h := range []string{HeaderAttempt, HeaderReason, HeaderService, HeaderTraceID, HeaderParkedAt, HeaderDelivered} {
 		delete(m.Headers, h)
 	}
 	ctx = d.publisher.tracer.propagator.Extract(ctx, headerCarrier(m.Headers))

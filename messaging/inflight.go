@@ -44,6 +44,9 @@ func (in *inFlight) run(ctx context.Context) error {
 	if err != nil {
 		return in.park(ctx, err)
 	}
+	if n := in.c.cfg.RenewAfter; n > 0 && in.d.Count >= n {
+		return in.renew(ctx)
+	}
 	began := time.Now()
 	logEvent(ctx, in.c.log, "← "+in.h.event, event, slog.Int("attempt", in.d.Attempt()))
 	var out []Event
@@ -74,8 +77,22 @@ func (in *inFlight) holdOutside(ctx context.Context, err error) error {
 	delay := delays[len(delays)-1]
 	in.c.log.WarnContext(ctx, "held for long; a copy waits outside", "queue", in.d.Queue, "booking", clip(in.d.CorrelationID, 100),
 		"error", err, "in", delay)
+	return in.waitOutside(ctx, delay)
+}
+
+// renew makes the broker count anew how often the message came back.
+func (in *inFlight) renew(ctx context.Context) error {
+	delay := in.c.cfg.RetryDelays[0]
+	in.c.log.WarnContext(ctx, "came back often; a copy waits outside, so that the broker does not park it", "queue", in.d.Queue,
+		"booking", clip(in.d.CorrelationID, 100), "delivered before", in.d.Delivered(), "in", delay)
+	return in.waitOutside(ctx, delay)
+}
+
+// waitOutside has a copy of the message wait as the same attempt.
+func (in *inFlight) waitOutside(ctx context.Context, delay time.Duration) error {
 	m := in.d.copyForRepublish()
 	m.Headers[HeaderAttempt] = int64(in.d.Attempt())
+	m.Headers[HeaderDelivered] = int64(in.d.Delivered())
 	return in.moveTo(ctx, ExchangeRetry, RetryKey(delay, in.d.Queue), m, in.c.counts.held)
 }
 
@@ -94,6 +111,7 @@ func (in *inFlight) failed(ctx context.Context, err error) error {
 	log.WarnContext(ctx, "failed; will be tried again", "in", delay)
 	m := in.d.copyForRepublish()
 	m.Headers[HeaderAttempt] = int64(attempt + 1)
+	delete(m.Headers, HeaderDelivered)
 	return in.moveTo(ctx, ExchangeRetry, RetryKey(delay, in.d.Queue), m, in.c.counts.retried)
 }
 

@@ -15,6 +15,9 @@ const (
 	HeaderService  = "x-service"   // the service that parked it
 	HeaderTraceID  = "x-trace-id"  // the trace in which it was parked
 	HeaderParkedAt = "x-parked-at" // when it was parked, RFC 3339
+	// HeaderDelivered is how often the message was delivered and handed back
+	// before this copy of the same attempt, with which the broker counts anew.
+	HeaderDelivered = "x-delivered"
 )
 
 // Message is what travels: properties, headers and a body. Every message is

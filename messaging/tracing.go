@@ -49,7 +49,7 @@ func (t tracer) startProcess(ctx context.Context, d *Delivery) (context.Context,
 		span.SetAttributes(t.attributes(&d.Message, d.Exchange+":"+d.Key+":"+d.Queue, d.Key)...)
 		span.SetAttributes(semconv.MessagingOperationName("process"), semconv.MessagingOperationTypeProcess,
 			attribute.String("boxoffice.queue", d.Queue), attribute.Int("boxoffice.attempt", d.Attempt()),
-			attribute.Int("boxoffice.delivery_count", d.Count))
+			attribute.Int("boxoffice.delivery_count", d.Delivered()))
 	}
 	return ctx, span
 }

@@ -99,13 +99,13 @@ func (f Faults) inject(
 			f.strikes(ctx, fault, d)
 			events = append(slices.Clip(events), events...)
 		case Drop, Exit:
-			if d.Count < fault.Count {
+			if d.Delivered() < fault.Count {
 				f.strikes(ctx, fault, d)
 				f.die(fault.Action, d.Settler)
 				return nil, errLost
 			}
 		case DropAfterPublish:
-			if d.Count < fault.Count {
+			if d.Delivered() < fault.Count {
 				f.strikes(ctx, fault, d)
 				d.Settler = loser{d.Settler}
 			}
@@ -146,7 +146,7 @@ func (f Faults) die(a Action, s messaging.Settler) {
 func (f Faults) strikes(ctx context.Context, fault Fault, d *messaging.Delivery) {
 	trace.SpanFromContext(ctx).AddEvent("fault injected", trace.WithAttributes(attribute.String("fault", fault.String())))
 	f.Log.WarnContext(ctx, "fault injected", "fault", fault.String(), "queue", d.Queue, "booking", d.CorrelationID,
-		"attempt", d.Attempt(), "delivered before", d.Count)
+		"attempt", d.Attempt(), "delivered before", d.Delivered())
 }
 
 // loser loses the channel instead of acknowledging.

@@ -30,8 +30,12 @@ const (
 )
 
 // maxCount keeps drops below the broker's delivery limit: a fault must not park
-// its message, let alone another's.
+// its message.
 const maxCount = 10
+
+// RenewAfter is the consumer's setting with which faults park no other message
+// either: those of several bookings add up for all that share their channels.
+const RenewAfter = maxCount + 1
 
 // maxDelay bounds Delay.
 const maxDelay = 5 * time.Minute

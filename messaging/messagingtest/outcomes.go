@@ -22,6 +22,7 @@ func RunOutcomes(t *testing.T, h Harness) {
 		"malformed":   malformed(),
 		"unavailable": unavailability(),
 		"shutdown":    shutdowns(),
+		"renewal":     renewals(),
 		"tracing":     traces(),
 		"deadletters": deadLetters(),
 	})
@@ -59,6 +60,8 @@ type service struct {
 	retryDelays []time.Duration
 	grace       time.Duration
 	handle      handler
+	renewAfter  int
+	middleware  []messaging.Middleware
 	broker      messaging.Broker // nil: a connection of its own
 }
 
@@ -75,6 +78,7 @@ func (f *fixture) serve(s service) (stop func()) {
 	i := messaging.Instruments{TracerProvider: provider}
 	consumer := messaging.NewConsumer(s.broker, messaging.NewPublisher(s.broker, messaging.Seats, i), messaging.ConsumerConfig{
 		Service: messaging.Seats, RetryDelays: s.retryDelays, Grace: s.grace,
+		RenewAfter: s.renewAfter, Middleware: s.middleware,
 	}, i, messaging.On(s.handle))
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
