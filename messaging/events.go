@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 )
@@ -66,11 +68,7 @@ func (e PaymentFailed) BookingKey() string    { return e.BookingID.String() }
 func (e SeatReleased) BookingKey() string     { return e.BookingID.String() }
 
 func (e BookingCreated) Validate() error {
-	err := errors.Join(needID(e.BookingID), needSeat(e.Seat), needAmount(e.Amount))
-	if e.Customer == "" {
-		err = errors.Join(err, errors.New("customer is missing"))
-	}
-	return err
+	return errors.Join(needID(e.BookingID), needSeat(e.Seat), needText("customer", e.Customer), needAmount(e.Amount))
 }
 
 func (e SeatReserved) Validate() error {
@@ -83,11 +81,27 @@ func (e PaymentFailed) Validate() error    { return needAll(e.BookingID, e.Seat,
 func (e SeatReleased) Validate() error     { return needAll(e.BookingID, e.Seat, e.Reason) }
 
 func needAll(id uuid.UUID, seat int, reason string) error {
-	err := errors.Join(needID(id), needSeat(seat))
-	if reason == "" {
-		err = errors.Join(err, errors.New("reason is missing"))
+	return errors.Join(needID(id), needSeat(seat), needText("reason", reason))
+}
+
+// MaxText is how long a text of an event may be, in bytes. What is made of it
+// again, however JSON escapes it, is an event too.
+const MaxText = 4096
+
+// needText wants a text that every database can store. (What is no UTF-8, and
+// half a surrogate pair, becomes U+FFFD when JSON is read.)
+func needText(field, text string) error {
+	switch {
+	case text == "":
+		return fmt.Errorf("%s is missing", field)
+	case len(text) > MaxText:
+		return fmt.Errorf("%s is longer than %d bytes", field, MaxText)
+	case strings.ContainsRune(text, 0):
+		return fmt.Errorf("%s contains a NUL character", field)
+	case !utf8.ValidString(text):
+		return fmt.Errorf("%s is not valid UTF-8", field)
 	}
-	return err
+	return nil
 }
 
 func needID(id uuid.UUID) error {

@@ -94,6 +94,12 @@ func TestStrangersBodies(t *testing.T) {
 		"amount is null":    {"", strings.Replace(good, "450", `null`, 1), "amount"},
 		"amount is huge":    {"", strings.Replace(good, "450", `1e400`, 1), "no BookingCreated"},
 		"amount is 0":       {"", strings.Replace(good, "450", `0`, 1), "not above 0"},
+		"customer is NUL":   {"", strings.Replace(good, "olena", `\u0000`, 1), "NUL"},
+		"a NUL in customer": {"", strings.Replace(good, "olena", `ole\u0000na`, 1), "NUL"},
+		"half a surrogate":  {"", strings.Replace(good, "olena", `\ud800`, 1), ""},
+		"not UTF-8":         {"", strings.Replace(good, "olena", "\xff", 1), ""},
+		"a long customer":   {"", strings.Replace(good, "olena", strings.Repeat("x", MaxText), 1), ""},
+		"longer":            {"", strings.Replace(good, "olena", strings.Repeat("ї", MaxText/2)+"x", 1), "longer than"},
 		"larger than 64 KB": {"", strings.Replace(good, "olena", strings.Repeat("x", 1<<20), 1), "larger than"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -11,13 +11,14 @@ import (
 	"boxoffice/internal/testserver"
 )
 
-func migrations(files ...string) fstest.MapFS {
+// schema is that of the owner "own", whose databases have the table a.
+func schema(files ...string) database.Schema {
 	fsys := fstest.MapFS{}
 	for _, f := range files {
 		name, sql, _ := strings.Cut(f, ": ")
 		fsys[name] = &fstest.MapFile{Data: []byte("-- +goose Up\n" + sql)}
 	}
-	return fsys
+	return database.Schema{Owner: "own", Files: fsys, Marks: map[string]string{"own": "a", "other": "b"}}
 }
 
 const (
@@ -29,12 +30,12 @@ func TestMigrate(t *testing.T) {
 	onBoth(t, func(t *testing.T, url string) {
 		db := open(t, url)
 		for _, files := range [][]string{{first}, {first}, {first, second}} { // new, again, forward
-			if err := db.Migrate(t.Context(), migrations(files...)); err != nil {
+			if err := db.Migrate(t.Context(), schema(files...)); err != nil {
 				t.Fatal(err)
 			}
 		}
 		exec(t, db, `INSERT INTO a (id, n, s) VALUES ('00000000-0000-0000-0000-000000000001', 1, 'x')`)
-		if err := db.Migrate(t.Context(), migrations(first)); !errors.Is(err, database.ErrNewerSchema) {
+		if err := db.Migrate(t.Context(), schema(first)); !errors.Is(err, database.ErrNewerSchema) {
 			t.Errorf("an older program on a newer schema: %v, want ErrNewerSchema", err)
 		}
 	})
@@ -44,7 +45,7 @@ func TestMigrateFailsWhole(t *testing.T) {
 	onBoth(t, func(t *testing.T, url string) {
 		db := open(t, url)
 		broken := "00001_first.sql: CREATE TABLE b (n BIGINT); CREATE TABLE nonsense (;"
-		if err := db.Migrate(t.Context(), migrations(broken)); err == nil {
+		if err := db.Migrate(t.Context(), schema(broken)); err == nil {
 			t.Fatal("a broken migration succeeded")
 		}
 		exec(t, db, `CREATE TABLE b (n BIGINT)`) // it left no half behind
@@ -57,7 +58,7 @@ func TestMigrateFromReplicasAtOnce(t *testing.T) {
 	for range 3 {
 		db := open(t, url)
 		wg.Go(func() {
-			if err := db.Migrate(t.Context(), migrations(first, second)); err != nil {
+			if err := db.Migrate(t.Context(), schema(first, second)); err != nil {
 				t.Error(err)
 			}
 		})

@@ -117,39 +117,3 @@ func TestManyWrongFieldsAreNamedInPart(t *testing.T) {
 		t.Errorf("%d errors, first %+v", len(p.Errors), p.Errors[0])
 	}
 }
-
-func TestPage(t *testing.T) {
-	tel, _ := newTelemetry(t, io.Discard)
-	e := httpserver.New(httpserver.Options{Telemetry: tel})
-	e.GET("/", func(c echo.Context) error {
-		limit, after, err := httpserver.Paging{Default: 20, Max: 100}.Page(c)
-		if err != nil {
-			return err
-		}
-		return c.JSON(200, []any{limit, after})
-	})
-	for query, want := range map[string]string{
-		"":                      `[20,""]`,
-		"?limit=1&after=a%26":   `[1,"a\u0026"]`,
-		"?limit=100&unknown=1":  `[100,""]`,
-		"?limit=101":            "limit",
-		"?limit=0":              "limit",
-		"?limit=":               "limit",
-		"?limit=ten":            "limit",
-		"?limit=1&limit=2":      "limit",
-		"?after=%zz":            "",
-		"?limit=99999999999999": "limit",
-	} {
-		res, body := do(e, httptest.NewRequest(http.MethodGet, "/"+query, nil))
-		if strings.HasPrefix(want, "[") {
-			if res.StatusCode != http.StatusOK || strings.TrimSpace(body) != want {
-				t.Errorf("%s: %d %s, want %s", query, res.StatusCode, body, want)
-			}
-			continue
-		}
-		p := problem(t, res, body, 400)
-		if want != "" && (len(p.Errors) != 1 || p.Errors[0].Field != want) {
-			t.Errorf("%s: %s", query, body)
-		}
-	}
-}

@@ -7,14 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"sync/atomic"
 	"time"
 
 	"boxoffice/internal/database"
 	"boxoffice/internal/httpserver"
 	"boxoffice/internal/lab"
-	"boxoffice/internal/retry"
 	"boxoffice/internal/telemetry"
 	"boxoffice/messaging"
 )
@@ -42,10 +40,11 @@ type Settings struct {
 type Participant struct {
 	Publisher *messaging.Publisher
 
-	service  string
-	settings Settings
-	deps     Deps
-	prepared atomic.Bool
+	service    string
+	settings   Settings
+	deps       Deps
+	prepared   atomic.Bool
+	deliveries inHand
 }
 
 // New makes the participant of a service.
@@ -62,31 +61,6 @@ func (p *Participant) instruments() messaging.Instruments {
 	}
 }
 
-// Prepare is Migrate and Declare.
-func (p *Participant) Prepare(ctx context.Context, migrations fs.FS) error {
-	if err := p.Migrate(ctx, migrations); err != nil {
-		return err
-	}
-	return p.Declare(ctx)
-}
-
-// Migrate migrates the database. It waits for one that is not there yet, until
-// ctx ends. Its error is nil, the context's, or final.
-func (p *Participant) Migrate(ctx context.Context, migrations fs.FS) error {
-	log := p.deps.Telemetry.Logger
-	err := retry.Forever(ctx, log, "preparing the database", func(ctx context.Context) error {
-		err := p.deps.DB.Migrate(ctx, migrations)
-		if errors.Is(err, database.ErrNewerSchema) {
-			return retry.Final(err)
-		}
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("prepare the database: %w", err)
-	}
-	return nil
-}
-
 // Declare declares the topology. It waits for a broker that is not there yet,
 // until ctx ends, and is then ready to consume.
 func (p *Participant) Declare(ctx context.Context) error {
@@ -101,16 +75,25 @@ func (p *Participant) Declare(ctx context.Context) error {
 
 // Consume runs the handlers until ctx ends, and returns when none runs any more.
 func (p *Participant) Consume(ctx context.Context, handlers ...messaging.Handler) error {
-	var middleware []messaging.Middleware
+	cfg := messaging.ConsumerConfig{
+		Service: p.service, RetryDelays: p.settings.RetryDelays, Prefetch: p.settings.Prefetch, Grace: p.settings.Grace,
+	}
 	if p.settings.Lab {
 		faults := lab.Faults{Log: p.deps.Telemetry.Logger, Exit: p.settings.Exit}
-		middleware = append(middleware, faults.Middleware)
+		cfg.Middleware = []messaging.Middleware{faults.Middleware}
+		cfg.RenewAfter = lab.RenewAfter
 	}
-	c := messaging.NewConsumer(p.deps.Broker, p.Publisher, messaging.ConsumerConfig{
-		Service: p.service, RetryDelays: p.settings.RetryDelays, Prefetch: p.settings.Prefetch, Grace: p.settings.Grace,
-		Middleware: middleware,
-	}, p.instruments(), handlers...)
+	c := messaging.NewConsumer(counting{p.deps.Broker, &p.deliveries}, p.Publisher, cfg, p.instruments(), handlers...)
 	return c.Run(ctx)
+}
+
+// Stopped is nil if err is only the end of ctx: the service was told to stop
+// before everything was there.
+func Stopped(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil //nolint:nilerr // see above
+	}
+	return err
 }
 
 // Checks are what must work for the service to be ready.

@@ -33,9 +33,9 @@ func (r *rig) post(ctx context.Context, seat int, headers ...string) *httptest.R
 	return w
 }
 
-func (r *rig) refused(code int, kind string) {
+func (r *rig) refused(code int, kind string, headers ...string) {
 	r.t.Helper()
-	w := r.post(r.t.Context(), 9)
+	w := r.post(r.t.Context(), 9, headers...)
 	p := decode[httpserver.Problem](r.t, w)
 	if w.Code != code || p.Type != kind {
 		r.t.Errorf("got %d %s, want %d %s", w.Code, w.Body, code, kind)

@@ -41,8 +41,9 @@ type door struct {
 // slot is the place that one booking takes.
 type slot struct {
 	order
-	committed bool // its row is written
-	doubtful  bool // its client was told no, but its row may be written
+	since     time.Time // when it started, by this process's own clock, which nobody sets
+	committed bool      // its row is written
+	doubtful  bool      // its client was told no, but its row may be written
 }
 
 // order is a booking and the trace context that its first event carries.
@@ -72,6 +73,7 @@ const (
 	admitted refusal = iota
 	full             // the budgets are used up
 	draining         // the service takes no more
+	starting         // it takes none yet
 )
 
 // reserve takes a place for b, with an id that is later than all before it,
@@ -80,19 +82,23 @@ const (
 func (d *door) reserve(o order) (order, refusal) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.draining || !d.restored {
+	switch {
+	case d.draining:
 		return o, draining
+	case !d.restored:
+		return o, starting
 	}
 	startsNow := len(d.waiting) == 0 && len(d.active) < d.limits.Active
 	if !startsNow && len(d.waiting)+d.aside >= d.limits.Waiting {
 		return o, full
 	}
-	now := d.now().Truncate(time.Microsecond) // as the row keeps it
-	o.ID = uuid.Must(uuid.NewV7())            // fails only without a source of randomness
+	began := d.now()
+	now := began.Truncate(time.Microsecond) // as the row keeps it
+	o.ID = uuid.Must(uuid.NewV7())          // fails only without a source of randomness
 	o.CreatedAt, o.UpdatedAt = now, now
 	s := &slot{order: o}
 	if startsNow {
-		s.started, s.noted = now, true
+		s.started, s.since, s.noted = now, began, true
 		d.activate(s)
 	} else {
 		d.waiting = append(d.waiting, s)
@@ -196,11 +202,11 @@ func (d *door) expire(startedBefore time.Time) []order {
 	defer d.mu.Unlock()
 	var late []*slot
 	for _, s := range d.active {
-		if s.committed && s.started.Before(startedBefore) {
+		if s.committed && s.since.Before(startedBefore) {
 			late = append(late, s)
 		}
 	}
-	slices.SortFunc(late, func(a, b *slot) int { return a.started.Compare(b.started) })
+	slices.SortFunc(late, func(a, b *slot) int { return a.since.Compare(b.since) })
 	for _, s := range late {
 		if len(d.overdue) >= d.limits.Overdue {
 			break
@@ -219,7 +225,8 @@ func (d *door) promote() []order {
 		s := d.waiting[0]
 		d.waiting[0] = nil
 		d.waiting = d.waiting[1:]
-		s.started = d.now()
+		s.since = d.now()
+		s.started = s.since
 		d.activate(s)
 		start = append(start, s.order)
 	}
@@ -240,15 +247,6 @@ func (d *door) held() []uuid.UUID {
 		ids = append(ids, id)
 	}
 	return ids
-}
-
-// holds reports whether a booking that has started has a place here.
-func (d *door) holds(id uuid.UUID) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	_, isActive := d.active[id]
-	_, isOverdue := d.overdue[id]
-	return isActive || isOverdue
 }
 
 // setAside keeps up to most places free in which bookings may wait, for adopt,

@@ -17,8 +17,12 @@ func openDoor(l Limits) *door {
 
 func TestDoorIsClosedUntilRecovered(t *testing.T) {
 	d := newDoor(Limits{Active: 1, Waiting: 1, Overdue: 1})
-	if _, no := d.reserve(order{}); no != draining {
+	if _, no := d.reserve(order{}); no != starting {
 		t.Errorf("a new door answers %d", no)
+	}
+	d.drain(true)
+	if _, no := d.reserve(order{}); no != draining {
+		t.Errorf("a new door that is drained answers %d", no)
 	}
 }
 

@@ -29,26 +29,30 @@ func (s *Service) settle(ctx context.Context, o outcome) error {
 	done, err := s.store.settle(ctx, o)
 	switch {
 	case err != nil && !database.BlamesRow(err):
+		if !database.NotCommitted(err) {
+			s.unsure.add(o.id)
+		}
 		return messaging.Unavailable(err)
 	case err != nil:
 		return err
 	case !done.known:
 		return messaging.Permanent(fmt.Errorf("unknown booking %s", o.id))
+	}
+	ours := s.unsure.remove(o.id)
+	switch {
 	case done.verdict == contradicts:
 		s.counts.conflicts.Add(1)
 		s.log.WarnContext(ctx, "an outcome contradicts the booking's, which stays as it is",
 			"booking", o.id, "status", done.was.status, "contradiction", o.status)
+	case done.verdict == repeats && ours: // our own commit, whose answer was lost
+		s.counts.settled(done.was.status)
+		s.waiters.wake(o.id, nil)
 	case done.verdict == changes && done.was.status == Pending:
 		s.counts.settled(o.status)
 		s.metrics.saga(ctx, o.status, done.changedAt.Sub(done.createdAt))
 		s.waiters.wake(o.id, &done)
 		s.log.InfoContext(ctx, string(o.status), "booking", o.id)
 	}
-	held := s.door.holds(o.id)
 	s.starter.add(s.door.finish(o.id)...)
-	if held && done.verdict == repeats { // our own commit, whose answer was lost
-		s.counts.settled(done.was.status)
-		s.waiters.wake(o.id, nil)
-	}
 	return nil
 }

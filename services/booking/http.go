@@ -193,15 +193,9 @@ type pageJSON struct {
 }
 
 func (s *Service) listBookings(c echo.Context) error {
-	limit, cursor, err := httpserver.Paging{Default: 100, Max: 1000}.Page(c)
+	page, err := httpserver.ReadPage(c, httpserver.Paging{Default: 100, Max: 1000}, uuid.Parse)
 	if err != nil {
 		return err
-	}
-	var after uuid.UUID
-	if cursor != "" {
-		if after, err = uuid.Parse(cursor); err != nil {
-			return httpserver.BadQuery("after", "must be the next of an earlier page")
-		}
 	}
 	status := Status(c.QueryParam("status"))
 	switch status {
@@ -211,19 +205,12 @@ func (s *Service) listBookings(c echo.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(c.Request().Context(), storeTimeout)
 	defer cancel()
-	found, err := s.store.list(ctx, status, after, limit+1)
+	found, err := s.store.list(ctx, status, page.After, page.Limit+1)
 	if err != nil {
 		return storeDown(err)
 	}
-	page := pageJSON{Bookings: make([]bookingJSON, 0, min(len(found), limit))}
-	if len(found) > limit {
-		found = found[:limit]
-		page.Next = found[limit-1].ID.String()
-	}
-	for _, b := range found {
-		page.Bookings = append(page.Bookings, toJSON(b))
-	}
-	return c.JSON(http.StatusOK, page)
+	shown, next := httpserver.Cut(found, page.Limit, func(b Booking) string { return b.ID.String() }, toJSON)
+	return c.JSON(http.StatusOK, pageJSON{Bookings: shown, Next: next})
 }
 
 func (s *Service) getStats(c echo.Context) error {

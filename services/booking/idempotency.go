@@ -50,6 +50,8 @@ func (s *Service) replay(ctx context.Context, key string, wish Booking, watch fu
 		found = &b
 	}
 	switch {
+	case err != nil && !s.recovered.Load(): // the table may not be there yet
+		return Booking{}, false, s.refuse(ctx, starting)
 	case err != nil:
 		s.door.refused(http.StatusServiceUnavailable)
 		s.metrics.answer(ctx, http.StatusServiceUnavailable)

@@ -48,7 +48,7 @@ func (s *Service) postResume(c echo.Context) error {
 // postReset empties the store. It is for a stack that is drained and quiet:
 // bookings that run would come back as strangers.
 func (s *Service) postReset(c echo.Context) error {
-	if stats := s.door.stats(); stats.Accepting || stats.Active+stats.Waiting+stats.Overdue > 0 {
+	if stats := s.door.stats(); !s.recovered.Load() || stats.Accepting || stats.Active+stats.Waiting+stats.Overdue > 0 {
 		return notQuiet()
 	}
 	if err := s.store.reset(c.Request().Context()); err != nil {

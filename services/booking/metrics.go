@@ -70,5 +70,6 @@ func (m *metrics) answer(ctx context.Context, status int) {
 
 // saga records how long a booking took to its outcome.
 func (m *metrics) saga(ctx context.Context, o Status, took time.Duration) {
+	took = max(0, took) // the clock may have been set back meanwhile
 	m.sagas.Record(ctx, took.Seconds(), metric.WithAttributes(attribute.String("outcome", string(o))))
 }

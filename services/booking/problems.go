@@ -13,9 +13,11 @@ const (
 	TypeBusy        = "urn:boxoffice:problem:busy"       // 429: full, and sagas are finishing
 	TypeStopped     = "urn:boxoffice:problem:stopped"    // 503: full, and nothing finishes
 	TypeDraining    = "urn:boxoffice:problem:draining"   // 503: no bookings are taken
+	TypeStarting    = "urn:boxoffice:problem:starting"   // 503: no bookings are taken yet
 	TypeStoreDown   = "urn:boxoffice:problem:store"      // 503: the database does not answer
 	TypeKeyReused   = "urn:boxoffice:problem:key-reused" // 422: the Idempotency-Key belongs to another booking
 	retryWhenClosed = 5 * time.Second
+	retryWhenNew    = 2 * time.Second
 )
 
 // refuse says why the door takes no booking.
@@ -24,6 +26,9 @@ func (s *Service) refuse(ctx context.Context, r refusal) error {
 	switch r {
 	case draining:
 		p.Type, p.Title, p.Detail = TypeDraining, "Draining", "No bookings are taken at the moment. Nothing was booked."
+	case starting:
+		p.Type, p.Title, p.RetryAfter = TypeStarting, "Starting", retryWhenNew
+		p.Detail = "The service is starting, and takes no bookings yet. Nothing was booked."
 	case full:
 		if why := s.stopped(); why != "" {
 			p.Type, p.Title, p.Detail = TypeStopped, "Stopped", "Every place is taken, and "+why+". Nothing was booked."

@@ -20,21 +20,25 @@ import (
 type overdueOrder struct {
 	order
 	redrives int
+	due      time.Time // when it is redriven next; zero: it waits
 }
 
-const orderColumns = columns + `, started_at, redrives, trace_context`
+const orderColumns = columns + `, started_at, redrives, redrive_at, trace_context`
 
 func scanOrder(r database.Row) (overdueOrder, error) {
 	var o overdueOrder
-	var started int64
+	var started, due int64
 	var text string
-	b, err := scanBooking(r, &started, &o.redrives, &text)
+	b, err := scanBooking(r, &started, &o.redrives, &due, &text)
 	if err != nil {
 		return o, err
 	}
 	o.Booking = b
 	if started != 0 {
 		o.started = time.UnixMicro(started).UTC()
+	}
+	if due != 0 {
+		o.due = time.UnixMicro(due).UTC()
 	}
 	if err := json.Unmarshal([]byte(text), &o.carrier); err != nil {
 		return o, fmt.Errorf("trace context of booking %s: %w", b.ID, err)
@@ -56,8 +60,8 @@ func (s *store) mine(ctx context.Context) ([]overdueOrder, error) {
 // is due and that were redriven fewer than most times.
 func (s *store) due(ctx context.Context, now time.Time, most, limit int) ([]overdueOrder, error) {
 	found, err := database.Query(ctx, s.db, scanOrder, `SELECT `+orderColumns+` FROM bookings
-		WHERE `+unfinished+` AND redrive_at > 0 AND redrive_at <= $1 AND redrives < $2
-		ORDER BY redrive_at LIMIT $3`, now.UnixMicro(), most, limit)
+		WHERE `+unfinished+` AND `+dueAt+` AND redrives < $3
+		ORDER BY redrive_at LIMIT $4`, now.UnixMicro(), s.deadline.Microseconds(), most, limit)
 	if err != nil {
 		return nil, fmt.Errorf("read overdue bookings: %w", err)
 	}
@@ -80,7 +84,7 @@ func (s *store) claim(ctx context.Context, o overdueOrder, now time.Time) (bool,
 // stalled counts the unfinished bookings that are redriven no more.
 func (s *store) stalled(ctx context.Context, now time.Time, most int) (n int, err error) {
 	err = s.db.QueryRowContext(ctx, `SELECT COUNT(*) FROM bookings
-		WHERE `+unfinished+` AND redrive_at > 0 AND redrive_at <= $1 AND redrives >= $2`, now.UnixMicro(), most).Scan(&n)
+		WHERE `+unfinished+` AND `+dueAt+` AND redrives >= $3`, now.UnixMicro(), s.deadline.Microseconds(), most).Scan(&n)
 	return n, err
 }
 
@@ -188,6 +192,8 @@ func (s *Service) redriveOverdue(ctx context.Context) error {
 	if s.broker.Ready() != nil {
 		return nil //nolint:nilerr // it is no failure of this look; /ready and /stats show it
 	}
+	// A redrive that lies ahead is among them only if it lies too far ahead.
+	s.tellOfTheFuture(ctx, now, due, func(o overdueOrder) time.Time { return o.due })
 	for _, o := range due {
 		if err := s.redrive(ctx, o, now); err != nil {
 			return err

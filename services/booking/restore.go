@@ -28,16 +28,17 @@ func (d *door) restore(orders []order, deadline time.Duration) []order {
 		return -1
 	})
 	var start []order
+	now := d.now()
 	for _, o := range orders {
 		o.again = !o.started.IsZero()
-		s := &slot{order: o, committed: true}
+		s := &slot{order: o, committed: true, since: since(now, o.started)}
 		switch {
-		case !o.started.IsZero() && d.now().Sub(o.started) > deadline && len(d.overdue) < d.limits.Overdue:
+		case o.again && now.Sub(s.since) > deadline && len(d.overdue) < d.limits.Overdue:
 			d.overdue[o.ID] = s
 			start = append(start, o)
 		case len(d.active) < d.limits.Active && len(d.waiting) == 0:
 			if s.started.IsZero() {
-				s.started = d.now()
+				s.started, s.since = now, now
 			}
 			d.activate(s)
 			start = append(start, s.order)
@@ -70,13 +71,15 @@ func (d *door) adopt(orders []order) []order {
 // place to run, and of those whose seat was not yet released. Then it opens
 // the door: nothing was admitted before.
 func (s *Service) recover(ctx context.Context) error {
-	if err := s.store.seen(ctx, time.Now()); err != nil { // before anything waits here
+	now := time.Now()
+	if err := s.store.seen(ctx, now); err != nil { // before anything waits here
 		return err
 	}
 	all, err := s.store.mine(ctx)
 	if err != nil {
 		return err
 	}
+	s.tellOfTheFuture(ctx, now, all, overdueOrder.noted)
 	var pending, releasing []order
 	for _, o := range all {
 		if o.Status == Pending {
@@ -149,7 +152,9 @@ func (s *Service) lookAfterOthers(ctx context.Context) error {
 		return err
 	}
 	// Who could not say that it is alive cannot blame others for the same.
-	if now.Sub(s.lastSeen) > 3*heartbeat && !s.lastSeen.IsZero() {
+	// (By either clock: if the wall clock was set ahead, all the others look old.)
+	asleep := max(now.Sub(s.lastSeen), now.Round(0).Sub(s.lastSeen.Round(0)))
+	if asleep > 3*heartbeat && !s.lastSeen.IsZero() {
 		s.patient = now.Add(s.cfg.SagaDeadline)
 	}
 	s.lastSeen = now
@@ -169,6 +174,9 @@ func (s *Service) lookAfterOthers(ctx context.Context) error {
 		}
 		s.starter.add(s.door.adopt(lost)...) // what has a place already is skipped
 		s.takeoverUnsure = false
+	}
+	if err := s.forgetTheFuture(ctx, now); err != nil {
+		return err
 	}
 	waiting, err := s.store.countAbandoned(ctx, now.Add(-s.cfg.SagaDeadline))
 	if err != nil || waiting == 0 {

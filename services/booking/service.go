@@ -50,6 +50,7 @@ type Service struct {
 	waiters *waiters
 	keys    *inProgress
 	counts  outcomes
+	unsure  *unsure
 	metrics *metrics
 	handler http.Handler
 
@@ -58,6 +59,7 @@ type Service struct {
 	// it last said that it is alive; until when it leaves the others alone.
 	takeoverUnsure    bool
 	lastSeen, patient time.Time
+	ahead             map[sighting]time.Time // since when replicas stand there as seen in the future
 }
 
 // New makes the service. It does nothing until Run; its Handler answers from
@@ -74,6 +76,7 @@ func New(cfg Config, deps participant.Deps) *Service {
 		starter:     newStarter(max(64, cfg.Limits.Active+cfg.Limits.Overdue)),
 		waiters:     newWaiters(),
 		keys:        newInProgress(),
+		unsure:      newUnsure(),
 	}
 	s.metrics = s.newMetrics()
 	e := httpserver.New(httpserver.Options{Telemetry: deps.Telemetry, Checks: append(s.Checks(), httpserver.Check{Name: "door", Check: s.opened})})
@@ -121,10 +124,10 @@ func (s *Service) Run(ctx context.Context) error {
 		return fmt.Errorf("migrations: %w", err)
 	}
 	if err := s.Migrate(ctx, migrations); err != nil {
-		return stopped(ctx, err)
+		return participant.Stopped(ctx, err)
 	}
 	if err := retry.Forever(ctx, s.log, "reading the unfinished bookings", s.recover); err != nil {
-		return stopped(ctx, err)
+		return participant.Stopped(ctx, err)
 	}
 	var background sync.WaitGroup
 	defer background.Wait()
@@ -137,7 +140,7 @@ func (s *Service) Run(ctx context.Context) error {
 	background.Go(func() { every(ctx, waitersLook, s.log, "looking after waiting clients", s.wakeOthers) })
 	// Bookings are taken before the broker is there: the row is the outbox.
 	if err := s.Declare(ctx); err != nil {
-		return stopped(ctx, err)
+		return participant.Stopped(ctx, err)
 	}
 	return s.Consume(ctx,
 		messaging.On(s.paymentSucceeded),
@@ -145,12 +148,4 @@ func (s *Service) Run(ctx context.Context) error {
 		messaging.On(s.seatRejected),
 		messaging.On(s.seatReleased),
 	)
-}
-
-// stopped is nil if err is only the end of ctx.
-func stopped(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return nil //nolint:nilerr // told to stop before everything was there
-	}
-	return err
 }

@@ -36,12 +36,14 @@ func (s *store) settleAll(ctx context.Context, outcomes []outcome) ([]settled, e
 		to, _ := from.next(o)
 		moves[i] = move{index: i, id: o.id, from: from, to: to}
 	}
+	changed := false
 	for len(moves) > 0 {
 		now := time.Now().Truncate(time.Microsecond) // as the row keeps it
 		moved, err := s.compareAndSet(ctx, moves, now)
 		if err != nil {
-			return nil, err
+			return nil, unknownIf(changed, err)
 		}
+		changed = changed || len(moved) > 0
 		var left []move
 		for _, m := range moves {
 			if createdAt, ok := moved[m.id]; ok {
@@ -51,10 +53,18 @@ func (s *store) settleAll(ctx context.Context, outcomes []outcome) ([]settled, e
 			}
 		}
 		if moves, err = s.again(ctx, outcomes, left, results); err != nil {
-			return nil, err
+			return nil, unknownIf(changed, err)
 		}
 	}
 	return results, nil
+}
+
+// unknownIf says of an error that something was committed before, if it was.
+func unknownIf(changed bool, err error) error {
+	if changed {
+		return database.Unknown(err)
+	}
+	return err
 }
 
 // move is one booking's step from one state to another.

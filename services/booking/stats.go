@@ -78,18 +78,18 @@ func (d *door) idleFor() time.Duration {
 	defer d.mu.Unlock()
 	var oldest time.Time
 	for _, s := range d.active {
-		if oldest.IsZero() || s.started.Before(oldest) {
-			oldest = s.started
+		if oldest.IsZero() || s.since.Before(oldest) {
+			oldest = s.since
 		}
 	}
-	since := d.lastFinish
-	if oldest.After(since) {
-		since = oldest
+	from := d.lastFinish
+	if oldest.After(from) {
+		from = oldest
 	}
-	if since.IsZero() {
+	if from.IsZero() {
 		return 0
 	}
-	return d.now().Sub(since)
+	return d.now().Sub(from)
 }
 
 // retryAfter estimates when there will be room for the next client that is

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"boxoffice/internal/database"
+	"boxoffice/internal/participant"
 	"boxoffice/internal/testserver"
 	"boxoffice/messaging"
 )
@@ -49,7 +51,7 @@ func openStore(t *testing.T, url, instance string) *store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := db.Migrate(t.Context(), migrations); err != nil {
+	if err := db.Migrate(t.Context(), participant.Schema(messaging.Booking, migrations)); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -105,6 +107,22 @@ func TestStoreKeepsABooking(t *testing.T) {
 		mine, err := s.mine(t.Context())
 		if err != nil || len(mine) != 1 || mine[0].carrier["traceparent"] != o.carrier["traceparent"] {
 			t.Errorf("unfinished: %+v, %v", mine, err)
+		}
+	})
+}
+
+// Whatever an event may say comes out of the database as it went in.
+func TestStoreKeepsEveryReason(t *testing.T) {
+	onEachDatabase(t, func(t *testing.T, open func(string) *store) {
+		s := open("a")
+		for _, reason := range []string{
+			"\x01", "\t\r\n", "\x7f\u0085", "\u2028\ufeff", "\ufffd", "𝄞 ї", `"\ \u0000 '`, "null", strings.Repeat("ї", messaging.MaxText/2),
+		} {
+			o := insert(t, s, newOrder(5))
+			mustSettle(t, s, outcome{id: o.ID, status: Rejected, reason: reason})
+			if b, err := s.get(t.Context(), o.ID); err != nil || b.Reason != reason {
+				t.Errorf("%q: %q, %v", reason, b.Reason, err)
+			}
 		}
 	})
 }

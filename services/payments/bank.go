@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -65,25 +66,23 @@ func (b *bank) charge(ctx context.Context, id uuid.UUID, amount messaging.Amount
 			return orZero(known), err
 		}
 	}
-	// Before the slot: what is held does not keep the bank busy.
-	if err := b.lab.passGate(ctx, id); err != nil {
+	leave, err := b.admit(ctx, id)
+	if err != nil {
 		return Entry{}, err
 	}
-	select {
-	case b.slots <- struct{}{}:
-		defer func() { <-b.slots }()
-	case <-ctx.Done():
-		return Entry{}, fmt.Errorf("wait for the bank: %w", ctx.Err())
-	}
+	defer leave()
 	if err := b.lab.fault(BeforeCharge); err != nil {
 		return Entry{}, err
 	}
 	if err := sleep(ctx, b.lab.delay(b.Delay)); err != nil {
 		return Entry{}, fmt.Errorf("wait for the bank: %w", err)
 	}
-	// It may have been closed meanwhile, and then nothing more is charged.
-	if err := b.lab.passGate(ctx, id); err != nil {
-		return Entry{}, err
+	// The gate may have been closed meanwhile, and then nothing more is charged.
+	if b.lab.closed() {
+		leave() // it has taken its time; the place is for others
+		if err := b.lab.passGate(ctx, id); err != nil {
+			return Entry{}, err
+		}
 	}
 	entry, err := b.ledger.enter(ctx, Entry{BookingID: id, Amount: amount, Verdict: b.judge(amount)})
 	if err != nil {
@@ -93,6 +92,27 @@ func (b *bank) charge(ctx context.Context, id uuid.UUID, amount messaging.Amount
 		return Entry{}, err
 	}
 	return entry, nil
+}
+
+// admit waits until the gate is open and the bank has a free place, and takes
+// it. What the gate holds has no place: it would keep others waiting for one
+// that could be held at the gate, and given back to the broker, in their turn.
+func (b *bank) admit(ctx context.Context, id uuid.UUID) (leave func(), err error) {
+	for {
+		if err := b.lab.passGate(ctx, id); err != nil {
+			return nil, err
+		}
+		select {
+		case b.slots <- struct{}{}:
+		case <-ctx.Done():
+			return nil, fmt.Errorf("wait for the bank: %w", ctx.Err())
+		}
+		leave = sync.OnceFunc(func() { <-b.slots })
+		if !b.lab.closed() {
+			return leave, nil
+		}
+		leave()
+	}
 }
 
 func (b *bank) judge(amount messaging.Amount) Verdict {

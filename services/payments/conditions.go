@@ -112,6 +112,11 @@ func (l *lab) get() (now conditions, opened <-chan struct{}) {
 	return l.now, l.opened
 }
 
+func (l *lab) closed() bool {
+	_, opened := l.get()
+	return opened != nil
+}
+
 // passGate returns when the gate is open, or with an error when it has been
 // closed for too long.
 func (l *lab) passGate(ctx context.Context, id uuid.UUID) error {

@@ -8,8 +8,6 @@ import (
 )
 
 func (s *Service) seatReserved(ctx context.Context, e messaging.SeatReserved) ([]messaging.Event, error) {
-	s.running.Add(1)
-	defer s.running.Add(-1)
 	p, err := s.pay(ctx, e)
 	if err != nil {
 		return nil, storeError(err)

@@ -31,29 +31,16 @@ type paymentsPage struct {
 }
 
 func (s *Service) listPayments(c echo.Context) error {
-	limit, cursor, err := httpserver.Paging{Default: 100, Max: 1000}.Page(c)
+	page, err := httpserver.ReadPage(c, httpserver.Paging{Default: 100, Max: 1000}, uuid.Parse)
 	if err != nil {
 		return err
 	}
-	var after uuid.UUID
-	if cursor != "" {
-		if after, err = uuid.Parse(cursor); err != nil {
-			return httpserver.BadQuery("after", "must be the next of an earlier page")
-		}
-	}
-	found, err := s.store.list(c.Request().Context(), after, limit+1)
+	found, err := s.store.list(c.Request().Context(), page.After, page.Limit+1)
 	if err != nil {
 		return unavailable(err)
 	}
-	page := paymentsPage{Payments: make([]paymentJSON, 0, min(len(found), limit))}
-	if len(found) > limit {
-		found = found[:limit]
-		page.Next = found[limit-1].BookingID.String()
-	}
-	for _, v := range found {
-		page.Payments = append(page.Payments, toJSON(v))
-	}
-	return c.JSON(http.StatusOK, page)
+	shown, next := httpserver.Cut(found, page.Limit, func(v view) string { return v.BookingID.String() }, toJSON)
+	return c.JSON(http.StatusOK, paymentsPage{Payments: shown, Next: next})
 }
 
 func (s *Service) getPayment(c echo.Context) error {

@@ -44,11 +44,14 @@ func (s *Service) changeBank(c echo.Context, wanted change) error {
 	return c.NoContent(http.StatusNoContent)
 }
 
+// resetPatience is how long a reset waits for the last deliveries.
+const resetPatience = 3 * time.Second
+
 // postReset forgets every payment, the bank's books and what the lab did. It
-// is for a stack that is drained and quiet: it refuses while this replica
-// handles events, and cannot know about other replicas.
+// is for a stack that is drained and quiet: it refuses while this replica has
+// deliveries in hand, and cannot know about other replicas.
 func (s *Service) postReset(c echo.Context) error {
-	if s.running.Load() > 0 {
+	if !s.Idle(c.Request().Context(), resetPatience) {
 		return &httpserver.Problem{
 			Status: http.StatusConflict,
 			Detail: "Charges are running, or held at the bank's gate. Only a stack that is drained and quiet can be reset.",

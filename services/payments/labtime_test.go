@@ -10,7 +10,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/uuid"
+
 	"boxoffice/internal/participant"
+	"boxoffice/internal/participant/participanttest"
 	"boxoffice/messaging"
 )
 
@@ -76,6 +79,55 @@ func TestGateClosesDuringACharge(t *testing.T) {
 	})
 }
 
+// Charges that a closing gate catches in the bank give up their places: those
+// behind them are not held for one patience after the other, and once the gate
+// opens each is charged once.
+func TestAClosedGateKeepsNoPlaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := plain()
+		slow.Delay, slow.Concurrency = time.Minute, 2
+		r := newLabReplica(t, "sqlite:", slow)
+		start, ids := time.Now(), make([]uuid.UUID, 20)
+		results := make(chan error, len(ids))
+		charge := func() {
+			for _, id := range ids {
+				go func() {
+					_, err := r.seatReserved(t.Context(), seatReserved(id, affordable))
+					results <- err
+				}()
+			}
+		}
+		for i := range ids {
+			ids[i] = newID()
+		}
+		charge()
+		time.Sleep(time.Second) // two are in the bank, the others wait for a place
+		r.post(t, "/lab/gate/close", "")
+		time.Sleep(2 * time.Minute)
+		if n := len(r.bank.slots); n != 0 {
+			t.Errorf("%d places are taken behind a closed gate", n)
+		}
+		for range ids {
+			if err := <-results; !messaging.IsUnavailable(err) || !errors.Is(err, errClosed) {
+				t.Errorf("behind a gate that stays closed: %v", err)
+			}
+		}
+		if took := time.Since(start); took > gatePatience+2*time.Minute {
+			t.Errorf("the last was given back after %v", took)
+		}
+		r.post(t, "/lab/gate/open", "")
+		charge()
+		for range ids {
+			if err := <-results; err != nil {
+				t.Error(err)
+			}
+		}
+		for _, id := range ids {
+			r.expectRow(t, id, Succeeded, 1)
+		}
+	})
+}
+
 // A gate that stays closed gives the delivery back to the consumer from time to
 // time, and holds it all the same.
 func TestGateThatStaysClosed(t *testing.T) {
@@ -123,13 +175,13 @@ func TestLabDelay(t *testing.T) {
 
 // early is a broker that looks at the bank when the first delivery could come.
 type early struct {
-	listener
+	participanttest.Listener
 	look func()
 }
 
 func (e *early) Consume(ctx context.Context, s messaging.Subscription) error {
 	e.look()
-	return e.listener.Consume(ctx, s)
+	return e.Listener.Consume(ctx, s)
 }
 
 // A service that starts behind a closed gate lets nothing through, sees it open,

@@ -14,7 +14,6 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
-	"sync/atomic"
 
 	"boxoffice/internal/httpserver"
 	"boxoffice/internal/participant"
@@ -34,7 +33,6 @@ type Service struct {
 	log     *slog.Logger
 	store   *store
 	bank    *bank
-	running atomic.Int64 // events that are being handled
 	lab     bool
 	handler http.Handler
 }
@@ -74,13 +72,16 @@ func (s *Service) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("migrations: %w", err)
 	}
-	if err := s.Prepare(ctx, migrations); err != nil {
-		return stopped(ctx, err)
+	if err := s.Migrate(ctx, migrations); err != nil {
+		return participant.Stopped(ctx, err)
+	}
+	if err := s.Declare(ctx); err != nil {
+		return participant.Stopped(ctx, err)
 	}
 	if s.lab {
 		// No charge gets past a gate that was closed before the start.
 		if err := retry.Forever(ctx, s.log, "reading what the lab does to the bank", s.bank.lab.look); err != nil {
-			return stopped(ctx, err)
+			return participant.Stopped(ctx, err)
 		}
 		watching, stop := context.WithCancel(ctx)
 		var background sync.WaitGroup
@@ -89,14 +90,6 @@ func (s *Service) Run(ctx context.Context) error {
 		background.Go(func() { s.bank.lab.watch(watching) })
 	}
 	return s.Consume(ctx, messaging.On(s.seatReserved))
-}
-
-// stopped is nil if err is only the end of ctx.
-func stopped(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return nil //nolint:nilerr // told to stop before everything was there
-	}
-	return err
 }
 
 func (s *Service) close() {

@@ -30,26 +30,25 @@ type hallPage struct {
 }
 
 func (s *Service) getSeats(c echo.Context) error {
-	limit, cursor, err := httpserver.Paging{Default: 1000, Max: 1000}.Page(c)
+	page, err := httpserver.ReadPage(c, httpserver.Paging{Default: 1000, Max: 1000}, readSeat)
 	if err != nil {
 		return err
 	}
-	after := 0
-	if cursor != "" {
-		if after, err = strconv.Atoi(cursor); err != nil || after < 0 {
-			return badCursor()
-		}
-	}
-	free, held, err := s.store.hall(c.Request().Context(), after, limit+1)
+	free, found, err := s.store.hall(c.Request().Context(), page.After, page.Limit+1)
 	if err != nil {
 		return unavailable(err)
 	}
-	page := hallPage{Total: s.store.total, Free: free, Held: held}
-	if len(held) > limit {
-		page.Held = held[:limit]
-		page.Next = strconv.Itoa(held[limit-1].Seat)
+	held, next := httpserver.Cut(found, page.Limit,
+		func(h heldSeat) string { return strconv.Itoa(h.Seat) }, func(h heldSeat) heldSeat { return h })
+	return c.JSON(http.StatusOK, hallPage{Total: s.store.total, Free: free, Held: held, Next: next})
+}
+
+func readSeat(text string) (int, error) {
+	seat, err := strconv.Atoi(text)
+	if err == nil && seat < 0 {
+		err = strconv.ErrRange
 	}
-	return c.JSON(http.StatusOK, page)
+	return seat, err
 }
 
 type reservationsPage struct {
@@ -58,29 +57,17 @@ type reservationsPage struct {
 }
 
 func (s *Service) listReservations(c echo.Context) error {
-	limit, cursor, err := httpserver.Paging{Default: 100, Max: 1000}.Page(c)
+	page, err := httpserver.ReadPage(c, httpserver.Paging{Default: 100, Max: 1000}, uuid.Parse)
 	if err != nil {
 		return err
 	}
-	var after uuid.UUID
-	if cursor != "" {
-		if after, err = uuid.Parse(cursor); err != nil {
-			return badCursor()
-		}
-	}
-	found, err := s.store.list(c.Request().Context(), after, limit+1)
+	found, err := s.store.list(c.Request().Context(), page.After, page.Limit+1)
 	if err != nil {
 		return unavailable(err)
 	}
-	page := reservationsPage{Reservations: make([]reservationJSON, 0, min(len(found), limit))}
-	if len(found) > limit {
-		found = found[:limit]
-		page.Next = found[limit-1].BookingID.String()
-	}
-	for _, r := range found {
-		page.Reservations = append(page.Reservations, reservationJSON(r))
-	}
-	return c.JSON(http.StatusOK, page)
+	shown, next := httpserver.Cut(found, page.Limit,
+		func(r Reservation) string { return r.BookingID.String() }, func(r Reservation) reservationJSON { return reservationJSON(r) })
+	return c.JSON(http.StatusOK, reservationsPage{Reservations: shown, Next: next})
 }
 
 func (s *Service) getReservation(c echo.Context) error {
@@ -96,10 +83,6 @@ func (s *Service) getReservation(c echo.Context) error {
 		return unavailable(err)
 	}
 	return c.JSON(http.StatusOK, reservationJSON(r))
-}
-
-func badCursor() error {
-	return httpserver.BadQuery("after", "must be the next of an earlier page")
 }
 
 func unavailable(err error) error {

@@ -4,28 +4,18 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"github.com/google/uuid"
 
+	"boxoffice/internal/participant/participanttest"
 	"boxoffice/messaging"
 )
 
-// get is the status and the body of a GET, compacted.
 func (r replica) get(t *testing.T, path string) (int, string) {
 	t.Helper()
-	rec := httptest.NewRecorder()
-	r.Handler().ServeHTTP(rec, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
-	wantType := "application/json"
-	if rec.Code >= 400 {
-		wantType = "application/problem+json"
-	}
-	if got := rec.Header().Get("Content-Type"); !strings.HasPrefix(got, wantType) {
-		t.Errorf("GET %s: content type %q, want %q", path, got, wantType)
-	}
-	return rec.Code, strings.TrimSpace(rec.Body.String())
+	return participanttest.Get(t, r.Handler(), path)
 }
 
 func (r replica) expectGet(t *testing.T, path, want string) {

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+
+	"boxoffice/internal/participant/participanttest"
 )
 
 func (r replica) reset(t *testing.T) *httptest.ResponseRecorder {
@@ -15,7 +17,7 @@ func (r replica) reset(t *testing.T) *httptest.ResponseRecorder {
 
 func TestReset(t *testing.T) {
 	onBoth(t, func(t *testing.T, url string) {
-		r := prepared(t, newService(t, url, deaf{}, true))
+		r := prepared(t, newService(t, url, participanttest.Deaf{}, true))
 		kept, gone := newID(), newID()
 		r.expect(t, created(kept, 5), reserved(kept, 5))
 		r.expect(t, failed(gone, 7), released(gone, 7))

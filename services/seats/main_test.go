@@ -1,19 +1,14 @@
 package seats
 
 import (
-	"bytes"
 	"context"
-	"io/fs"
 	"os"
-	"path/filepath"
-	"sync"
 	"testing"
 
 	"github.com/google/uuid"
 
-	"boxoffice/internal/database"
 	"boxoffice/internal/participant"
-	"boxoffice/internal/telemetry"
+	"boxoffice/internal/participant/participanttest"
 	"boxoffice/internal/testserver"
 	"boxoffice/messaging"
 )
@@ -22,59 +17,22 @@ func TestMain(m *testing.M) { os.Exit(testserver.Main(m)) }
 
 const total = 10 // seats of the hall in these tests
 
-// onBoth runs a test on an empty database of each kind: one contract, one suite.
 func onBoth(t *testing.T, test func(t *testing.T, url string)) {
-	t.Run("sqlite", func(t *testing.T) { test(t, "sqlite:"+filepath.Join(t.TempDir(), "seats.db")) })
-	t.Run("postgresql", func(t *testing.T) { test(t, testserver.SharedPostgres(t).Database(t, "seats")) })
-}
-
-// deaf is a broker for services whose handlers are called directly.
-type deaf struct{ messaging.Broker }
-
-func (deaf) System() string { return "none" }
-func (deaf) Ready() error   { return nil }
-
-// logBuffer collects log lines from concurrent handlers.
-type logBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *logBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *logBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
+	t.Helper()
+	participanttest.OnBoth(t, messaging.Seats, test)
 }
 
 // replica is one seats service on a database, with its log.
 type replica struct {
 	*Service
-	logs *logBuffer
+	logs *participanttest.Log
 }
 
 // newService is a service on a database that is not prepared.
 func newService(t *testing.T, url string, broker messaging.Broker, lab bool) replica {
 	t.Helper()
-	db, err := database.Open(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	logs := &logBuffer{}
-	tel, err := telemetry.New(t.Context(), telemetry.Options{
-		Service: messaging.Seats, LogOutput: logs, Getenv: func(string) string { return "" },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = tel.Shutdown(context.Background()) })
-	s := New(Config{Settings: participant.Settings{Lab: lab}, Total: total}, participant.Deps{DB: db, Broker: broker, Telemetry: tel})
+	deps, logs := participanttest.Deps(t, messaging.Seats, url, broker)
+	s := New(Config{Settings: participant.Settings{Lab: lab}, Total: total}, deps)
 	t.Cleanup(s.store.close)
 	return replica{s, logs}
 }
@@ -82,18 +40,12 @@ func newService(t *testing.T, url string, broker messaging.Broker, lab bool) rep
 // newReplica is a service whose handlers can be called.
 func newReplica(t *testing.T, url string) replica {
 	t.Helper()
-	return prepared(t, newService(t, url, deaf{}, false))
+	return prepared(t, newService(t, url, participanttest.Deaf{}, false))
 }
 
 func prepared(t *testing.T, r replica) replica {
 	t.Helper()
-	migrations, err := fs.Sub(migrationFiles, "migrations")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.store.db.Migrate(t.Context(), migrations); err != nil {
-		t.Fatal(err)
-	}
+	participanttest.Migrate(t, messaging.Seats, r.store.db, migrationFiles)
 	return r
 }
 

@@ -5,6 +5,7 @@
 //     the same outcome again, however often and in whatever order events come.
 //   - A seat that was released is never reserved again by the same booking.
 //   - Only the booking that holds a seat can cause its release.
+//   - It does not work in a hall that is smaller than a seat which is held.
 package seats
 
 import (
@@ -16,6 +17,7 @@ import (
 
 	"boxoffice/internal/httpserver"
 	"boxoffice/internal/participant"
+	"boxoffice/internal/retry"
 	"boxoffice/messaging"
 )
 
@@ -67,14 +69,31 @@ func (s *Service) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("migrations: %w", err)
 	}
-	if err := s.Prepare(ctx, migrations); err != nil {
-		if ctx.Err() != nil {
-			return nil // told to stop before everything was there
-		}
-		return err
+	if err := s.Migrate(ctx, migrations); err != nil {
+		return participant.Stopped(ctx, err)
+	}
+	if err := retry.Forever(ctx, s.log, "looking at the hall", s.fitsTheHall); err != nil {
+		return participant.Stopped(ctx, err)
+	}
+	if err := s.Declare(ctx); err != nil {
+		return participant.Stopped(ctx, err)
 	}
 	return s.Consume(ctx,
 		messaging.On(s.bookingCreated),
 		messaging.On(s.paymentFailed),
 	)
+}
+
+// fitsTheHall is a final error if a seat is held that the hall does not have:
+// it would be neither free nor among the hall's held ones.
+func (s *Service) fitsTheHall(ctx context.Context) error {
+	highest, err := s.store.highestHeld(ctx)
+	if err != nil {
+		return err
+	}
+	if highest.Seat > s.store.total {
+		return retry.Final(fmt.Errorf("SEATS_TOTAL is %d, but booking %s holds seat %d: set SEATS_TOTAL to %d or more",
+			s.store.total, highest.BookingID, highest.Seat, highest.Seat))
+	}
+	return nil
 }

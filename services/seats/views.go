@@ -42,6 +42,20 @@ type heldSeat struct {
 	BookingID uuid.UUID `json:"bookingId"`
 }
 
+// highestHeld is the held seat with the highest number; the zero value if no
+// seat is held.
+func (s *store) highestHeld(ctx context.Context) (h heldSeat, err error) {
+	err = s.db.QueryRowContext(ctx, `SELECT seat, booking_id FROM reservations
+		WHERE status = 'reserved' ORDER BY seat DESC LIMIT 1`).Scan(&h.Seat, &h.BookingID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return heldSeat{}, nil
+	}
+	if err != nil {
+		return heldSeat{}, fmt.Errorf("look for the highest held seat: %w", err)
+	}
+	return h, nil
+}
+
 // hall is how many seats are free, and up to limit held ones after a seat, all
 // of one moment.
 func (s *store) hall(ctx context.Context, after, limit int) (free int, held []heldSeat, err error) {

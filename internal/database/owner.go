@@ -1,0 +1,112 @@
+package database
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+
+	"github.com/pressly/goose/v3"
+	goosedb "github.com/pressly/goose/v3/database"
+)
+
+// ErrForeign is the error, wrapped, of a database that belongs to another
+// service. Waiting does not mend it.
+var ErrForeign = errors.New("the database belongs to another service")
+
+// Schema is what one service keeps in its database.
+type Schema struct {
+	Owner string // the service
+	Files fs.FS  // its migrations
+	// Marks has, for each service, a table that only its databases have.
+	Marks map[string]string
+}
+
+// versionTable is where the owner's migrations are noted. Whoever owns the
+// database has it from the first moment.
+func versionTable(owner string) string { return owner + "_schema" }
+
+// sharedVersions is where all services noted their migrations once.
+const sharedVersions = goose.DefaultTablename
+
+// claimLock is PostgreSQL's advisory lock for claims.
+const claimLock = 0x626f78 // "box"
+
+// claim makes sure, in one transaction, that the database is the owner's and
+// nobody else's: of two services that get an empty one at once, one has it.
+func (db *DB) claim(ctx context.Context, s Schema, d goose.Dialect) error {
+	tx, err := db.BeginTx(ctx, nil) // on SQLite it excludes every other one
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // after Commit it does nothing
+	if db.Dialect == PostgreSQL {
+		if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`, claimLock); err != nil {
+			return err
+		}
+	}
+	there := func(table string) (bool, error) {
+		query := `SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = $1)`
+		if db.Dialect == PostgreSQL {
+			query = `SELECT EXISTS (SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = $1)`
+		}
+		var is bool
+		err := tx.QueryRowContext(ctx, query, table).Scan(&is)
+		return is, err
+	}
+	if err := s.refuseOthers(there); err != nil {
+		return err
+	}
+	versions := versionTable(s.Owner)
+	mine, err := there(versions)
+	if err != nil || mine {
+		return err
+	}
+	marked, err := there(s.Marks[s.Owner])
+	if err != nil {
+		return err
+	}
+	shared, err := there(sharedVersions)
+	if err != nil {
+		return err
+	}
+	if marked && shared { // what is noted there are the owner's migrations
+		if _, err := tx.ExecContext(ctx, `ALTER TABLE `+sharedVersions+` RENAME TO `+versions); err != nil {
+			return err
+		}
+		return tx.Commit()
+	}
+	store, err := goosedb.NewStore(d, versions)
+	if err != nil {
+		return err
+	}
+	if err := store.CreateVersionTable(ctx, tx); err != nil {
+		return err
+	}
+	if err := store.Insert(ctx, tx, goosedb.InsertRequest{Version: 0}); err != nil { // as goose begins
+		return err
+	}
+	return tx.Commit()
+}
+
+// refuseOthers is an error if a table of another service is there.
+func (s Schema) refuseOthers(there func(table string) (bool, error)) error {
+	for _, other := range slices.Sorted(maps.Keys(s.Marks)) {
+		if other == s.Owner {
+			continue
+		}
+		for _, table := range []string{versionTable(other), s.Marks[other]} {
+			is, err := there(table)
+			if err != nil {
+				return err
+			}
+			if is {
+				return fmt.Errorf("%w: DATABASE_URL of %s leads to the database of %s (it has the table %s); each service needs its own",
+					ErrForeign, s.Owner, other, table)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,37 @@
+package participant
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"boxoffice/internal/database"
+	"boxoffice/internal/retry"
+	"boxoffice/messaging"
+)
+
+// Schema is what a service keeps in its database.
+func Schema(service string, migrations fs.FS) database.Schema {
+	return database.Schema{
+		Owner: service, Files: migrations,
+		Marks: map[string]string{messaging.Booking: "bookings", messaging.Seats: "reservations", messaging.Payments: "payments"},
+	}
+}
+
+// Migrate migrates the database. It waits for one that is not there yet, until
+// ctx ends. Its error is nil, the context's, or final.
+func (p *Participant) Migrate(ctx context.Context, migrations fs.FS) error {
+	schema := Schema(p.service, migrations)
+	err := retry.Forever(ctx, p.deps.Telemetry.Logger, "preparing the database", func(ctx context.Context) error {
+		err := p.deps.DB.Migrate(ctx, schema)
+		if errors.Is(err, database.ErrNewerSchema) || errors.Is(err, database.ErrForeign) {
+			return retry.Final(err)
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("prepare the database: %w", err)
+	}
+	return nil
+}
