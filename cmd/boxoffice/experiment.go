@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"boxoffice/internal/config"
@@ -21,6 +22,7 @@ type experimentCmd struct {
 	BrokerURL     config.BrokerURL `type:"setting" env:"BROKER_URL" placeholder:"URL" help:"With --url: the RabbitMQ broker that those services share. Some experiments publish events themselves."`
 	ManagementURL string           `name:"management-url" placeholder:"URL" help:"With --url: RabbitMQ's management API (default: guessed from BROKER_URL)."`
 
+	Reset       bool            `help:"With --url: empty the services before each experiment, as boxoffice reset does; else each takes seats that are free."`
 	RetryDelays []time.Duration `type:"setting" env:"RETRY_DELAYS" default:"1s,5s,30s" example:"1s,5s,30s" help:"The services' delays between attempts."`
 	Unsafe      lab.Unsafe      `type:"setting" env:"UNSAFE" placeholder:"SAFETY" help:"Without --url: start the services with one safety off: no-confirm, ack-first, no-tombstone, no-owner-check or requeue-now."`
 	Patience    time.Duration   `default:"15s" help:"How long to wait for what should happen, each time."`
@@ -30,8 +32,12 @@ type experimentCmd struct {
 
 // Help shows examples.
 func (*experimentCmd) Help() string {
-	return `Each experiment says what it sets up, what it sends and what happens, and ends with PASS or FAIL. It exits with 0 if all
-pass, with 1 if one fails, and with 2 if one cannot be tried. Running services must have their lab on, as they do under: boxoffice up
+	return `Each experiment says what it sets up, what it sends and what happens, and when; then what to look at, and PASS or FAIL.
+With UNSAFE, those that are about that safety must end in FAIL. It exits with 0 if all pass, with 1 if one fails, and with 2 if
+one cannot be tried. Ctrl-C stops it, and mends what was broken on purpose.
+
+Without --url it needs nothing: it starts the services by itself. With --url, running services must have their lab on, as they do
+under boxoffice up; those on RabbitMQ need BROKER_URL too, and broker-outage asks you to stop the broker.
 
 Examples:
 
@@ -40,7 +46,8 @@ Examples:
   UNSAFE=ack-first boxoffice experiment redelivery
   boxoffice experiment poison --trace
   boxoffice experiment all
-  BROKER_URL=amqp://guest:guest@localhost:5672/ boxoffice experiment late-compensation --url http://127.0.0.1:5200`
+  boxoffice experiment poison drain --url http://127.0.0.1:5200
+  BROKER_URL=amqp://guest:guest@localhost:5672/ boxoffice experiment all --reset --url http://127.0.0.1:5200`
 }
 
 // Check says what does not fit together.
@@ -55,9 +62,16 @@ func (e *experimentCmd) Check() error {
 			errs = append(errs, errors.New("UNSAFE is a setting of the services, which run already: start them with it, or leave --url out"))
 		}
 	}
-	if !e.list() {
+	switch {
+	case e.list():
+	case slices.Contains(e.Names, listName):
+		errs = append(errs, errors.New("list goes alone: boxoffice experiment list"))
+	default:
 		_, err := experiment.Find(e.Names)
 		errs = append(errs, err)
+	}
+	if e.URL == "" && e.Reset {
+		errs = append(errs, errors.New("--reset goes with --url: without it each experiment has services of its own, which are empty"))
 	}
 	return errors.Join(errs...)
 }
@@ -66,8 +80,11 @@ func (e *experimentCmd) Check() error {
 // of 60 s repairs what it broke.
 const maxPatience = 15 * time.Second
 
+// listName lists them.
+const listName = "list"
+
 func (e *experimentCmd) list() bool {
-	return len(e.Names) == 0 || len(e.Names) == 1 && e.Names[0] == "list"
+	return len(e.Names) == 0 || len(e.Names) == 1 && e.Names[0] == listName
 }
 
 func (e *experimentCmd) targets() targets {
@@ -88,40 +105,65 @@ func (e *experimentCmd) Run(ctx context.Context, c console) error {
 	if e.URL != "" {
 		play = e.against
 	}
-	failed, untried := 0, 0
-	var summary []string
+	var t tally
 	for i, x := range experiments {
 		if i > 0 {
 			fmt.Fprintln(c.out)
 		}
 		result, err := play(ctx, c, x)
 		switch {
-		case errors.Is(err, experiment.ErrCannot) && len(experiments) > 1:
-			untried++
+		case errors.Is(err, experiment.ErrCannot) && ctx.Err() == nil && len(experiments) > 1:
 			fmt.Fprintf(c.out, "\nNOT TRIED  %v\n", err)
-			summary = append(summary, "NOT TRIED  "+x.Name)
+			t.untried(x)
 			continue
-		case errors.Is(err, experiment.ErrCannot):
+		case errors.Is(err, experiment.ErrCannot) && ctx.Err() == nil:
 			return &codedError{err, exitUnanswered}
 		case err != nil:
 			return err
 		}
-		if len(result.Broken) > 0 {
-			failed++
-		}
-		summary = append(summary, fmt.Sprintf("%-9s  %-18s  %s", result.Verdict(), x.Name, result.Took.Round(time.Millisecond)))
+		t.add(result)
 	}
 	if len(experiments) > 1 {
 		fmt.Fprintln(c.out)
-		for _, line := range summary {
+		for _, line := range t.lines {
 			fmt.Fprintln(c.out, line)
 		}
 	}
+	return t.err(len(experiments), e.Unsafe)
+}
+
+// tally is how several experiments ended.
+type tally struct {
+	failed, asTheyShould, not int
+	lines                     []string
+}
+
+func (t *tally) add(r experiment.Result) {
+	if len(r.Broken) > 0 {
+		t.failed++
+	}
+	line := r.Line()
+	if r.AsItShould() {
+		t.asTheyShould++
+		line += "  as it should"
+	}
+	t.lines = append(t.lines, line)
+}
+
+func (t *tally) untried(x experiment.Experiment) {
+	t.not++
+	t.lines = append(t.lines, "NOT TRIED  "+x.Name)
+}
+
+// err is nil if all passed.
+func (t *tally) err(all int, off lab.Unsafe) error {
 	switch {
-	case failed > 0:
-		return fmt.Errorf("%d of %d failed", failed, len(experiments))
-	case untried > 0:
-		return &codedError{fmt.Errorf("%d of %d could not be tried", untried, len(experiments)), exitUnanswered}
+	case t.asTheyShould > 0 && t.asTheyShould == t.failed:
+		return fmt.Errorf("%d of %d failed, as it should with UNSAFE=%s", t.failed, all, off)
+	case t.failed > 0:
+		return fmt.Errorf("%d of %d failed", t.failed, all)
+	case t.not > 0:
+		return &codedError{fmt.Errorf("%d of %d could not be tried", t.not, all), exitUnanswered}
 	}
 	return nil
 }

@@ -2,16 +2,17 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"time"
 
+	"github.com/google/uuid"
+
 	"boxoffice/internal/client"
 	"boxoffice/internal/experiment"
-	"boxoffice/internal/lab"
 	"boxoffice/internal/verify"
-	"boxoffice/messaging"
 )
 
 // against plays an experiment on running services.
@@ -27,8 +28,11 @@ func (e *experimentCmd) against(ctx context.Context, c console, x experiment.Exp
 	defer booking.Close()
 	defer seats.Close()
 	defer payments.Close()
+	if err := allAnswer(ctx, booking, seats, payments); err != nil {
+		return r, &codedError{err, exitUnanswered}
+	}
 	for _, p := range []part{booking, seats, payments} {
-		if err := p.labOn(ctx); err != nil {
+		if err := p.breakable(ctx); err != nil {
 			return r, &codedError{err, exitUnanswered}
 		}
 	}
@@ -37,85 +41,73 @@ func (e *experimentCmd) against(ctx context.Context, c console, x experiment.Exp
 	queues := &verifyCmd{ManagementURL: e.ManagementURL, BrokerURL: e.BrokerURL}
 	stack := experiment.Stack{
 		Targets: urls, What: "running services at " + urls.Booking + ", " + urls.Seats + " and " + urls.Payments,
-		Parked: parkedAtUp{e.URL},
+		Parked: parkedAtUp{e.URL}, Hint: e.hint,
 		Queues: func(ctx context.Context, settled, deadline time.Time) (map[string]int, string, error) {
 			q, unknown, err := queues.queues(ctx, reader, settled.Add(verify.FiguresAge), deadline.Add(verify.FiguresAge))
 			return q.Work, unknown, err
 		},
 		RetryDelays: e.RetryDelays, Patience: e.Patience,
+		Progress: func(look func() string) func() { return showProgress(c.err, look).stop },
 	}
-	if e.BrokerURL != "" && !e.BrokerURL.InProcess() {
-		hand, err := brokerAt(e.BrokerURL).connect("experiment", slog.New(slog.DiscardHandler))
+	if e.BrokerURL == "" || e.BrokerURL.InProcess() {
+		_, err := stack.Parked.List(ctx, uuid.Nil.String())
+		stack.Inside = err == nil // only up answers
+	} else {
+		hand, err := e.reach(ctx, c)
 		if err != nil {
 			return r, err
 		}
 		defer closeBroker(ctx, hand)
-		stack.Broker, stack.Parked = hand, parkedOn(hand)
-		stack.What += ", and their broker " + e.BrokerURL.String()
+		stack.Broker, stack.Parked, stack.At = hand, parkedOn(hand), e.BrokerURL.String()
+		stack.What += ", and their broker " + stack.At
 	}
-	return experiment.Run(ctx, x, stack, c.out)
-}
-
-// closeBroker lets go of a broker on which nothing is under way.
-func closeBroker(ctx context.Context, b messaging.Broker) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeGrace)
-	defer cancel()
-	_ = b.Close(ctx) // nothing is under way
-}
-
-// parkedLetters is one booking's parked messages on a broker.
-type parkedLetters struct{ *messaging.DeadLetters }
-
-func parkedOn(b messaging.Broker) parkedLetters {
-	letters := messaging.NewDeadLetters(b, operatorName, messaging.Instruments{})
-	letters.Prepare = lab.Without
-	return parkedLetters{letters}
-}
-
-// List is the messages, in any queue.
-func (p parkedLetters) List(ctx context.Context, bookingID string) ([]messaging.DeadLetter, error) {
-	var list []messaging.DeadLetter
-	for _, queue := range messaging.WorkQueues() {
-		err := p.DeadLetters.List(ctx, queue, func(l messaging.DeadLetter) error {
-			if l.BookingID == bookingID {
-				list = append(list, l)
-			}
-			return nil
-		})
-		if err != nil {
-			return nil, err
+	if e.Reset {
+		empty := resetCmd{targets: e.targets(), Timeout: emptying}
+		if err := empty.Run(ctx, console{io.Discard, c.err}); err != nil {
+			return r, &codedError{fmt.Errorf("--reset: %w", err), exitUnanswered}
 		}
+		stack.What += ", emptied"
 	}
-	return list, nil
+	r, err = experiment.Run(ctx, x, stack, c.out)
+	return r, e.interrupted(ctx, err)
 }
 
-// Redrive sends them back, without their fault scripts.
-func (p parkedLetters) Redrive(ctx context.Context, bookingID string) (n int, err error) {
-	for _, queue := range messaging.WorkQueues() {
-		m, err := p.DeadLetters.Redrive(ctx, queue, func(l messaging.DeadLetter) bool { return l.BookingID == bookingID })
-		if n += m; err != nil {
-			return n, err
-		}
+// emptying is how long bookings that run may take before the services are emptied.
+const emptying = time.Minute
+
+// interrupted says what Ctrl-C leaves behind.
+func (e *experimentCmd) interrupted(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() == nil {
+		return err
 	}
-	return n, nil
+	if broken, ok := errors.AsType[*experiment.MendError](err); ok {
+		return &interruptedError{"this was not mended: " + broken.Error()}
+	}
+	return &interruptedError{"what was broken on purpose is mended, and the bookings stay: boxoffice reset empties the services"}
 }
 
-// parkedAtUp is one booking's parked messages on the broker inside a running up.
-type parkedAtUp struct{ url string }
-
-// List is the messages, in any queue.
-func (p parkedAtUp) List(ctx context.Context, bookingID string) ([]messaging.DeadLetter, error) {
-	return listAtUp(ctx, console{io.Discard, io.Discard}, p.url, deadWhich{ID: bookingID})
+// hint is the commands that show a booking.
+func (e *experimentCmd) hint(bookingID string) []string {
+	explain, trace := "boxoffice explain "+bookingID, "boxoffice trace "+bookingID
+	if e.URL != upURL {
+		explain += " --url " + e.URL
+		trace += " --url " + e.URL
+	}
+	if e.SeatsURL != "" {
+		explain += " --seats-url " + e.SeatsURL
+	}
+	if e.PaymentsURL != "" {
+		explain += " --payments-url " + e.PaymentsURL
+	}
+	return []string{explain, trace}
 }
 
-// Redrive sends them back, without their fault scripts.
-func (p parkedAtUp) Redrive(ctx context.Context, bookingID string) (n int, err error) {
-	var answer redrivenJSON
-	err = askUp(p.url, func(up *client.Client) error {
-		return up.Send(ctx, "lab/dead/redrive", redriveJSON{ID: bookingID}, &answer)
-	})
-	for _, m := range answer.Redriven {
-		n += m
+// breakable is nil if the service's lab is on.
+func (p part) breakable(ctx context.Context) error {
+	var nothing struct{}
+	err := p.Get(ctx, "lab/reset", &nothing)
+	if problem, ok := errors.AsType[*client.ProblemError](err); ok && problem.Status == http.StatusNotFound {
+		return fmt.Errorf("the lab of %s is off, and without it nothing can be broken on purpose: start the services with LAB=on, or leave --url out", p.name)
 	}
-	return n, err
+	return p.labOn(ctx)
 }

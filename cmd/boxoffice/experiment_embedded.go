@@ -31,7 +31,7 @@ func (e *experimentCmd) embedded(ctx context.Context, c console, x experiment.Ex
 		Targets: verify.Targets{Booking: hs[0].url(), Seats: hs[1].url(), Payments: hs[2].url()},
 		What:    "the three services in this process, on a broker and stores of their own", Own: true,
 		Outage: brokerOutage{broker}, Queues: broker.empty,
-		RetryDelays: e.RetryDelays, Patience: e.Patience,
+		RetryDelays: e.RetryDelays, Patience: e.Patience, Unsafe: e.Unsafe,
 	}
 	if e.Unsafe != "" {
 		stack.What += fmt.Sprintf("; UNSAFE=%s: %s", e.Unsafe, e.Unsafe.Consequence())

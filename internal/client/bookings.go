@@ -51,9 +51,7 @@ func (c *Client) Book(ctx context.Context, w Wish) (Booking, error) {
 	if err != nil {
 		return Booking{}, fmt.Errorf("encode the booking: %w", err)
 	}
-	var b Booking
-	err = c.do(ctx, request{method: http.MethodPost, path: "bookings", body: body, fault: w.Fault}, &b)
-	return b, err
+	return c.booking(ctx, request{method: http.MethodPost, path: "bookings", body: body, fault: w.Fault})
 }
 
 // Booking looks a booking up.
@@ -67,9 +65,7 @@ func (c *Client) outcome(ctx context.Context, id string, wait time.Duration) (Bo
 	if wait > 0 {
 		r.query = url.Values{"wait": {wait.String()}}
 	}
-	var b Booking
-	err := c.do(ctx, r, &b)
-	return b, err
+	return c.booking(ctx, r)
 }
 
 // Page is a part of a list: next is where the following one begins, or "".
@@ -87,7 +83,7 @@ func (c *Client) Bookings(ctx context.Context, status, after string, limit int) 
 		}
 	}
 	var p Page
-	err := c.do(ctx, request{method: http.MethodGet, path: "bookings", query: query}, &p)
+	err := c.Ask(ctx, "bookings", query, &p)
 	return p, err
 }
 
@@ -103,6 +99,6 @@ type Stats struct {
 // Stats asks the booking service about its door.
 func (c *Client) Stats(ctx context.Context) (Stats, error) {
 	var s Stats
-	err := c.do(ctx, request{method: http.MethodGet, path: "stats"}, &s)
+	err := c.Ask(ctx, "stats", nil, &s)
 	return s, err
 }

@@ -1,7 +1,7 @@
 // Package client talks to a running booking service. It guarantees that every
 // error says what happened in words for a person: a refusal of the service is a
-// [*ProblemError] with its fields, and a service that cannot be reached is
-// [ErrUnreachable].
+// [*ProblemError] with its fields, a service that cannot be reached is
+// [ErrUnreachable], and who answers without being that service is a [*StrangerError].
 package client
 
 import (
@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"boxoffice/messaging"
 )
 
 // ErrUnreachable is the error, wrapped, of a service that does not answer.
@@ -19,16 +21,22 @@ var ErrUnreachable = errors.New("cannot be reached")
 // Client talks to one service. It is safe for concurrent use.
 type Client struct {
 	base *url.URL
+	what string // what it takes the service for
 	http *http.Client
 }
 
 // Option changes how a Client works.
-type Option func(*http.Transport)
+type Option func(*Client, *http.Transport)
+
+// Of says which service is meant, if it is not booking.
+func Of(service string) Option {
+	return func(c *Client, _ *http.Transport) { c.what = service }
+}
 
 // Connections lets a Client keep so many connections open, for callers that
 // make as many requests at a time.
 func Connections(n int) Option {
-	return func(t *http.Transport) { t.MaxIdleConns, t.MaxIdleConnsPerHost = n, n }
+	return func(_ *Client, t *http.Transport) { t.MaxIdleConns, t.MaxIdleConnsPerHost = n, n }
 }
 
 // New makes a Client of the service at a URL such as http://127.0.0.1:5200.
@@ -41,11 +49,15 @@ func New(base string, options ...Option) (*Client, error) {
 		Proxy:           http.ProxyFromEnvironment,
 		IdleConnTimeout: time.Minute,
 	}
+	c := &Client{base: u, what: messaging.Booking, http: &http.Client{Transport: transport}}
 	for _, o := range options {
-		o(transport)
+		o(c, transport)
 	}
-	return &Client{base: u, http: &http.Client{Transport: transport}}, nil
+	return c, nil
 }
+
+// String is the URL of the service, without a password.
+func (c *Client) String() string { return c.base.Redacted() }
 
 // Close closes the idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }

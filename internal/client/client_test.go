@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -67,9 +68,12 @@ func TestRefusals(t *testing.T) {
 		},
 		{"busy", "application/problem+json; charset=utf-8", `{"title":"Too Many Requests"}`, 429, "429 Too Many Requests (again in 3s)"},
 		{"failure", "application/problem+json", `{"traceId":"t1"}`, 500, "500 Internal Server Error (again in 3s) (trace t1)"},
-		{"another server", "text/html", "<html>", 404, "http://SERVER/bookings answers 404 Not Found, and not as boxoffice does: is it another server?"},
-		{"no problem", "application/problem+json", "<html>", 404, "http://SERVER/bookings answers 404 Not Found, and not as boxoffice does: is it another server?"},
-		{"success of another server", "text/html", "<html>", 200, "http://SERVER/bookings does not answer as boxoffice does: invalid character '<' looking for beginning of value"},
+		{"another server", "text/html", "<html>", 404, "http://SERVER answers, but is no booking service (POST /bookings: 404 Not Found, text/html)"},
+		{"another method", "", "", 405, "http://SERVER answers, but is no booking service (POST /bookings: 405 Method Not Allowed)"},
+		{"no problem", "application/problem+json", "<html>", 404, "http://SERVER answers, but is no booking service (POST /bookings: 404 Not Found, application/problem+json)"},
+		{"success of another server", "text/html", "<html>", 200, "http://SERVER answers, but is no booking service (POST /bookings: 200 OK, text/html)"},
+		{"another success", "application/json", "{}", 200, "http://SERVER answers, but is no booking service (POST /bookings: no booking)"},
+		{"another of ours", "application/problem+json", `{"type":"about:blank"}`, 404, "http://SERVER answers, but is no booking service (POST /bookings: 404 Not Found)"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			host := ""
@@ -119,6 +123,34 @@ func TestUnreachable(t *testing.T) {
 	defer cancel()
 	if _, err := c.Finish(ctx, client.Booking{ID: "b1"}); !errors.Is(err, client.ErrUnreachable) && !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("waiting: %v", err)
+	}
+}
+
+// Each question that a booking service can answer finds out who is none.
+func TestStrangers(t *testing.T) {
+	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/problem+json")
+		w.WriteHeader(http.StatusNotFound)
+		fmt.Fprint(w, `{"type":"about:blank"}`)
+	})
+	_, booking := c.Booking(t.Context(), "b1")
+	_, list := c.Bookings(t.Context(), "", "", 1)
+	_, stats := c.Stats(t.Context())
+	for path, err := range map[string]error{"/bookings/b1": booking, "/bookings": list, "/stats": stats} {
+		s, ok := errors.AsType[*client.StrangerError](err)
+		if !ok || s.Service != "booking" || s.Answer != "GET "+path+": 404 Not Found" {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	html := httptest.NewServer(http.FileServerFS(fstest.MapFS{"index.html": {Data: []byte("<html>")}}))
+	defer html.Close()
+	other, err := client.New(html.URL, client.Of("seats"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if err := other.Get(t.Context(), "", &struct{}{}); err == nil || err.Error() != html.URL+" answers, but is no seats service (GET /: 200 OK, text/html)" {
+		t.Errorf("%v", err)
 	}
 }
 
@@ -194,7 +226,7 @@ func TestFinishGivesUpOnALostBooking(t *testing.T) {
 	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/problem+json")
 		w.WriteHeader(http.StatusNotFound)
-		fmt.Fprint(w, "{}")
+		fmt.Fprint(w, `{"detail":"There is no booking b1."}`)
 	})
 	_, err := c.Finish(t.Context(), client.Booking{ID: "b1"})
 	if p, ok := errors.AsType[*client.ProblemError](err); !ok || p.Status != http.StatusNotFound {

@@ -13,6 +13,13 @@ func (c *Client) Query(ctx context.Context, path string, query url.Values, v any
 	return c.do(ctx, request{method: http.MethodGet, path: path, query: query}, v)
 }
 
+// Ask is Query of a path that the service surely has: who does not know it is
+// a [*StrangerError].
+func (c *Client) Ask(ctx context.Context, path string, query url.Values, v any) error {
+	q := request{method: http.MethodGet, path: path, query: query}
+	return c.known(q, c.do(ctx, q, v))
+}
+
 // Send posts a JSON document to path and reads the answer into v.
 func (c *Client) Send(ctx context.Context, path string, document, v any) error {
 	body, err := json.Marshal(document)

@@ -48,11 +48,11 @@ func (p *ProblemError) Error() string {
 }
 
 // readProblem makes an error of an answer that is none of the 200s.
-func readProblem(target string, res *http.Response, body []byte) error {
+func (c *Client) readProblem(res *http.Response, body []byte) error {
 	p := &ProblemError{}
 	media, _, err := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	if err != nil || media != "application/problem+json" || json.Unmarshal(body, p) != nil {
-		return fmt.Errorf("%s answers %s, and not as boxoffice does: is it another server?", target, res.Status)
+		return c.stranger(res)
 	}
 	p.Status = res.StatusCode
 	if p.Title == "" {

@@ -45,13 +45,13 @@ func (c *Client) do(ctx context.Context, q request, v any) error {
 		return c.unreachable(ctx, err)
 	}
 	if res.StatusCode < 200 || res.StatusCode > 299 {
-		return readProblem(target.String(), res, answer)
+		return c.readProblem(res, answer)
 	}
 	if v == nil {
 		return nil
 	}
 	if err := json.Unmarshal(answer, v); err != nil {
-		return fmt.Errorf("%s does not answer as boxoffice does: %w", target, err)
+		return c.stranger(res)
 	}
 	return nil
 }
@@ -65,5 +65,5 @@ func (c *Client) unreachable(ctx context.Context, err error) error {
 	if wrapped := new(url.Error); errors.As(err, &wrapped) {
 		err = wrapped.Err
 	}
-	return fmt.Errorf("%s %w: %w", c.base.Redacted(), ErrUnreachable, err)
+	return fmt.Errorf("%s %w: %w", c, ErrUnreachable, err)
 }

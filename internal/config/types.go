@@ -95,12 +95,16 @@ func redact(text string) string {
 		scheme, _, _ := strings.Cut(text, ":")
 		return scheme + ":…"
 	}
+	_, secret := u.User.Password()
 	query := u.Query()
 	for name := range query {
 		if strings.Contains(strings.ToLower(name), "pass") {
 			query.Set(name, "xxxxx")
-			u.RawQuery = query.Encode()
+			u.RawQuery, secret = query.Encode(), true
 		}
+	}
+	if !secret {
+		return text // as it was written: the parser's own way differs
 	}
 	return u.Redacted()
 }

@@ -31,6 +31,14 @@ type Answer struct {
 	Booking    client.Booking // if the status is 202
 }
 
+// String is the status, and when to come again.
+func (a Answer) String() string {
+	if a.RetryAfter == 0 {
+		return fmt.Sprintf("it got %d", a.Status)
+	}
+	return fmt.Sprintf("it got %d, and may come again in %s", a.Status, a.RetryAfter)
+}
+
 // Try asks for a booking, whatever the answer is.
 func (s *Stage) Try(ctx context.Context, o Order) (Answer, error) {
 	body, err := json.Marshal(map[string]any{"seat": o.Seat, "customer": o.Customer, "amount": json.Number(o.Amount)})
@@ -88,8 +96,8 @@ func (s *Stage) Book(ctx context.Context, o Order) (client.Booking, error) {
 	s.mu.Lock()
 	s.shown = append(s.shown, a.Booking)
 	s.mu.Unlock()
-	s.Say("202: booking %s", a.Booking.ID)
-	return a.Booking, nil
+	s.Say("202 Accepted: booking %s", a.Booking.ID)
+	return a.Booking, s.sameBroker(ctx, a.Booking.ID)
 }
 
 // Outcome waits until a booking is finished, or patience ends.
@@ -108,7 +116,7 @@ func (s *Stage) Outcome(ctx context.Context, b client.Booking) (client.Booking, 
 		text += ", " + b.Reason
 	}
 	if !b.Finished() {
-		text = fmt.Sprintf("still %s after %s", b.Status, s.Patience)
+		text = fmt.Sprintf("still %s, after waiting for %s", b.Status, s.Patience)
 	}
 	s.Say("%s: %s", b.Customer, text)
 	return b, nil
@@ -143,7 +151,7 @@ type DoorStats struct {
 	Accepting                 bool
 	Active, Waiting, Overdue  int
 	ActiveLimit, WaitingLimit int
-	Conflicts                 int
+	Redriven                  int
 	Broker                    string
 }
 

@@ -20,6 +20,7 @@ func door(ctx context.Context, s *Stage) error {
 	if err != nil {
 		return err
 	}
+	s.Say("clients book %s, one after the other%s", crowd.seatsInWords(), but(len(crowd.seats) == room, "who waits finds the seat sold, and is Rejected in the end"))
 	var taken []client.Booking
 	var refused Answer
 	for i := range room + 1 {
@@ -33,9 +34,9 @@ func door(ctx context.Context, s *Stage) error {
 		}
 		taken = append(taken, a.Booking)
 	}
-	s.Expect(len(taken) == room, "exactly %d bookings are taken (%d were)", room, len(taken))
-	s.Expect(refused.Status == http.StatusTooManyRequests && refused.RetryAfter > 0,
-		"the next one gets a 429, with Retry-After (it got %d, %s)", refused.Status, refused.RetryAfter)
+	s.Expect(len(taken) == room, "exactly %d bookings are taken%s", room, but(len(taken) == room, "%d were", len(taken)))
+	s.shown = append(s.shown, ends(taken)...)
+	s.Expect(refused.Status == http.StatusTooManyRequests && refused.RetryAfter > 0, "the next one gets a 429, with Retry-After (%s)", refused)
 	s.Say("nothing finishes: after STALL_AFTER the door says that it is stopped, not busy")
 	stopped, err := s.Until(ctx, s.Patience, func(ctx context.Context) (bool, error) {
 		a, err := s.Try(ctx, crowd.order(room))
@@ -44,7 +45,7 @@ func door(ctx context.Context, s *Stage) error {
 	if err != nil {
 		return err
 	}
-	s.Expect(stopped, "the door says 503")
+	s.Expect(stopped, "the door answers 503 now")
 	if crowd.held == 0 {
 		if err := s.Gate(ctx, false); err != nil {
 			return err
@@ -82,12 +83,27 @@ func (s *Stage) holdActive(ctx context.Context, first int) (q queuers, err error
 	return q, nil
 }
 
+func (q queuers) seatsInWords() string {
+	if len(q.seats) == 1 {
+		return fmt.Sprintf("seat %d", q.seats[0])
+	}
+	return fmt.Sprintf("%d seats", len(q.seats))
+}
+
 func (q queuers) order(i int) Order {
 	o := Order{Customer: fmt.Sprintf("client%d", i+1), Seat: q.seats[i%len(q.seats)], Amount: "450"}
 	if q.held > 0 && i < q.first {
 		o.Fault = "seats.BookingCreated=delay:" + q.held.String()
 	}
 	return o
+}
+
+// ends is the first and the last of them.
+func ends(bookings []client.Booking) []client.Booking {
+	if len(bookings) < 3 {
+		return bookings
+	}
+	return []client.Booking{bookings[0], bookings[len(bookings)-1]}
 }
 
 // allFinish expects that of the bookings that were taken.
@@ -102,7 +118,7 @@ func (s *Stage) allFinish(ctx context.Context, taken []client.Booking, patience 
 			return err
 		}
 	}
-	s.Expect(finished == len(taken), "all %d that were taken finish (%d did)", len(taken), finished)
+	s.Expect(finished == len(taken), "all %d that were taken finish%s", len(taken), but(finished == len(taken), "%d did", finished))
 	return nil
 }
 
@@ -125,11 +141,12 @@ func drain(ctx context.Context, s *Stage) error {
 	if err := s.Drain(ctx, true); err != nil {
 		return err
 	}
+	s.Say("maria books seat %d for 600", other)
 	a, err := s.Try(ctx, Order{Customer: "maria", Seat: other, Amount: "600"})
 	if err != nil {
 		return err
 	}
-	s.Expect(a.Status == http.StatusServiceUnavailable && a.RetryAfter > 0, "maria is sent away with a 503 and Retry-After (%d, %s)", a.Status, a.RetryAfter)
+	s.Expect(a.Status == http.StatusServiceUnavailable && a.RetryAfter > 0, "maria is sent away with a 503, with Retry-After (%s)", a)
 	if err := s.Gate(ctx, false); err != nil {
 		return err
 	}
@@ -146,6 +163,9 @@ func drain(ctx context.Context, s *Stage) error {
 }
 
 func brokerOutage(ctx context.Context, s *Stage) error {
+	if err := s.canStop(); err != nil {
+		return err
+	}
 	seat, err := s.FreeSeat()
 	if err != nil {
 		return err
@@ -180,7 +200,7 @@ func brokerOutage(ctx context.Context, s *Stage) error {
 	if maria, err = s.Look(ctx, maria.ID); err != nil {
 		return err
 	}
-	s.Expect(maria.Status == "Pending", "maria's booking is taken, and waits in its row")
+	s.Expect(maria.Status == "Pending", "maria's booking is taken, and waits in its row: she is Pending")
 	if err := s.StartBroker(ctx); err != nil {
 		return err
 	}
@@ -196,6 +216,9 @@ func brokerOutage(ctx context.Context, s *Stage) error {
 }
 
 func bankOutage(ctx context.Context, s *Stage) error {
+	if err := s.canLook(ctx); err != nil {
+		return err
+	}
 	olena, err := s.bookAtBank(ctx, "olena", "before")
 	if err != nil {
 		return err
@@ -206,12 +229,12 @@ func bankOutage(ctx context.Context, s *Stage) error {
 	if olena, err = s.Look(ctx, olena.ID); err != nil {
 		return err
 	}
-	s.Expect(olena.Status == "Pending", "her payment is held, and tried again in place")
+	s.Expect(olena.Status == "Pending", "olena's payment is held, and tried again in place: she is Pending")
 	maria, err := s.bookAtBank(ctx, "maria", "after")
 	if err != nil {
 		return err
 	}
-	s.Say("each charge is made now, and its answer lost: the next try finds it in the bank's books")
+	s.Say("each charge is made now, but its answer is lost: the next try finds it in the bank's ledger")
 	for _, b := range []client.Booking{maria, olena} {
 		if b, err = s.Outcome(ctx, b); err != nil {
 			return err
@@ -223,9 +246,9 @@ func bankOutage(ctx context.Context, s *Stage) error {
 		if err != nil {
 			return err
 		}
-		s.Expect(len(letters) == 0, "no attempt of it was spent, and nothing is parked")
+		s.Expect(len(letters) == 0, "no attempt of hers is spent, and nothing is parked%s", but(len(letters) == 0, "%d are", len(letters)))
 	}
-	return s.Bank(ctx, 0, "before")
+	return s.BankAnswers(ctx)
 }
 
 // bookAtBank books while the bank fails.
@@ -234,7 +257,7 @@ func (s *Stage) bookAtBank(ctx context.Context, customer, when string) (client.B
 	if err != nil {
 		return client.Booking{}, err
 	}
-	if err := s.Bank(ctx, 1, when); err != nil {
+	if err := s.Bank(ctx, when); err != nil {
 		return client.Booking{}, err
 	}
 	return s.Book(ctx, Order{Customer: customer, Seat: seat, Amount: "450"})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"boxoffice/internal/lab"
 	"boxoffice/internal/verify"
 	"boxoffice/messaging"
 )
@@ -17,13 +18,21 @@ type Stack struct {
 	Own     bool   // it was started for one experiment
 
 	Broker messaging.Broker // to publish events and to watch them; nil: none
+	At     string           // it is, without a password
 	Outage Outage           // stops the broker; nil: a person has to
+	Inside bool             // the broker is in the services' process, where a person cannot
 	Parked Parked
 	// Queues are how many messages work and wait queues have, once settled, or
 	// why nobody knows. It waits for them to be empty until the deadline.
 	Queues func(ctx context.Context, settled, deadline time.Time) (depths map[string]int, unknown string, err error)
 	// Tree draws a trace; nil: it is not kept here.
 	Tree func(ctx context.Context, traceID string) string
+	// Hint is the commands that show a booking; nil: none can.
+	Hint func(bookingID string) []string
+	// Progress shows a line while a person is waited for, until stop; nil: it does not.
+	Progress func(look func() string) (stop func())
+	// Unsafe is the safety that is off, as far as is known here.
+	Unsafe lab.Unsafe
 
 	RetryDelays []time.Duration // of the services
 	Patience    time.Duration   // with what should happen; shorter than the saga deadline
@@ -35,8 +44,10 @@ type Outage interface {
 	Start(context.Context) error
 }
 
-// Parked is one booking's parked messages.
+// Parked is one booking's parked messages. Where nobody knows of them, the
+// errors wrap ErrCannot.
 type Parked interface {
+	// List is those of all bookings, if the id is "".
 	List(ctx context.Context, bookingID string) ([]messaging.DeadLetter, error)
 	Redrive(ctx context.Context, bookingID string) (int, error)
 }

@@ -24,12 +24,18 @@ type Stage struct {
 	watch             *watch // nil without a broker
 	total             int    // seats of the hall
 	taken             map[int]bool
-	undo              []func(context.Context) error // what was broken on purpose
+	debts             []debt
+	asked             bool     // a person was, to stop the broker
+	cutOff            bool     // the broker was away, for the watch too
+	same              bool     // the services' events were seen on the broker
+	redriven          int      // bookings, before it began
+	queues            []string // worth a look, that depend on settings
 
 	mu       sync.Mutex
 	accepted []uuid.UUID
 	shown    []client.Booking // whose events and traces are worth a look
 	broken   []string
+	violated []int // invariants
 }
 
 // newStage is a stage that has not begun yet. Close it.
@@ -58,6 +64,14 @@ func (s *Stage) begin(ctx context.Context) error {
 		return fmt.Errorf("%w: something is broken, or still running, before it begins (%s); see boxoffice verify, or empty the stack with boxoffice reset",
 			ErrCannot, found[0])
 	}
+	door, err := s.Stats(ctx)
+	if err != nil {
+		return err
+	}
+	if door.Broker != brokerOK {
+		return fmt.Errorf("%w: the booking service has no broker before it begins: %s", ErrCannot, door.Broker)
+	}
+	s.redriven = door.Redriven
 	s.total = before.Total
 	for _, h := range before.Held {
 		s.taken[h.Seat] = true
@@ -72,9 +86,12 @@ func (s *Stage) begin(ctx context.Context) error {
 	return nil
 }
 
-// close undoes what is still broken on purpose, and lets go of everything.
+// close mends what is still broken on purpose, and lets go of everything.
 func (s *Stage) close(ctx context.Context) error {
 	err := s.restore(ctx)
+	if s.asked {
+		s.remind(ctx)
+	}
 	if s.watch != nil {
 		s.watch.close()
 	}
@@ -82,21 +99,6 @@ func (s *Stage) close(ctx context.Context) error {
 	s.payments.Close()
 	s.http.CloseIdleConnections()
 	return err
-}
-
-// restore undoes what was broken on purpose, the last first.
-func (s *Stage) restore(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-	defer cancel()
-	var first error
-	for len(s.undo) > 0 {
-		last := len(s.undo) - 1
-		if err := s.undo[last](ctx); err != nil && first == nil {
-			first = fmt.Errorf("clean up: %w", err)
-		}
-		s.undo = s.undo[:last]
-	}
-	return first
 }
 
 // Say tells what is done or seen, and when.
@@ -111,7 +113,8 @@ func (s *Stage) Expect(ok bool, format string, args ...any) {
 		s.Say("as it should be: %s", text)
 		return
 	}
-	s.Say("BROKEN: it should be that %s", text)
+	text = "it should be that " + text
+	s.Say("BROKEN: %s", text)
 	s.breaks(text)
 }
 
@@ -158,5 +161,5 @@ func (s *Stage) FreeSeat() (int, error) {
 			return seat, nil
 		}
 	}
-	return 0, fmt.Errorf("%w: the hall is sold out; boxoffice reset empties it, SEATS_TOTAL makes it larger", ErrCannot)
+	return 0, fmt.Errorf("%w: the hall is sold out; boxoffice reset, or --reset, empties it, and SEATS_TOTAL makes it larger", ErrCannot)
 }

@@ -76,6 +76,34 @@ func (w *watch) of(booking string) (seen []sighting, changed <-chan struct{}) {
 	return seen, w.changed
 }
 
+// toBeSeen is how long an event takes at the most to get here.
+const toBeSeen = 5 * time.Second
+
+// sameBroker makes sure, once, that the broker we have a hand on is the one that
+// the services use: the first event of a booking is seen there. Else what we
+// publish would reach strangers.
+func (s *Stage) sameBroker(ctx context.Context, booking string) error {
+	if s.watch == nil || s.same {
+		return nil
+	}
+	limit := time.NewTimer(toBeSeen)
+	defer limit.Stop()
+	for {
+		seen, changed := s.watch.of(booking)
+		if s.same = len(seen) > 0; s.same {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-limit.C:
+			return fmt.Errorf("%w: no event of booking %s was seen on %s within %s: the services use another broker, or another virtual host\n"+
+				"BROKER_URL must be theirs; for boxoffice up, whose broker is in its process, leave it out", ErrCannot, booking, s.At, toBeSeen)
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
 // SeatsSays waits until the seats service has answered events about a booking n
 // times, and returns its last answer. That patience ends first is not as it should be.
 func (s *Stage) SeatsSays(ctx context.Context, b client.Booking, n int) (string, error) {
@@ -96,7 +124,7 @@ func (s *Stage) SeatsSays(ctx context.Context, b client.Booking, n int) (string,
 		select {
 		case <-changed:
 		case <-limit.C:
-			s.Expect(false, "seats answers %d events about %s's booking (it answered %d)", n, b.Customer, answers)
+			s.Expect(false, "seats answers %s about %s's booking (it answered %s)", times(n), b.Customer, times(answers))
 			return "", nil
 		case <-ctx.Done():
 			return "", context.Cause(ctx)
@@ -106,10 +134,10 @@ func (s *Stage) SeatsSays(ctx context.Context, b client.Booking, n int) (string,
 
 // timeline is a booking's events, and when they were seen.
 func (s *Stage) timeline(b client.Booking) string {
-	if s.watch == nil {
-		return "not watched: that needs BROKER_URL"
-	}
 	seen, _ := s.watch.of(b.ID)
+	if len(seen) == 0 {
+		return "none was seen"
+	}
 	texts := make([]string, len(seen))
 	for i, e := range seen {
 		texts[i] = fmt.Sprintf("%s at %d ms", e.event, e.at.Sub(s.began).Milliseconds())

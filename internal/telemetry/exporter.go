@@ -33,8 +33,8 @@ func (e environment) hint() string {
 	return ""
 }
 
-// quietExporter keeps export errors to itself and the log. The SDK would give
-// each to OpenTelemetry's global error handler, which belongs to nobody.
+// quietExporter keeps export errors to itself and the log, with how many spans
+// they cost. The SDK would give each to the global error handler.
 type quietExporter struct {
 	next sdktrace.SpanExporter
 	log  *slog.Logger

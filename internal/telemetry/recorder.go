@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -9,7 +10,10 @@ import (
 )
 
 const (
-	defaultTraces    = 1000
+	defaultTraces = 1000
+	// loneShare is which part of the traces may be a lone request besides: who
+	// looks at a booking every second must not push out the bookings.
+	loneShare        = 10
 	maxSpansPerTrace = 1000 // a booking that is redelivered for ever must not fill the memory
 )
 
@@ -17,21 +21,19 @@ const (
 // in one process share one, so that it holds whole traces. It is safe for
 // concurrent use.
 type Recorder struct {
-	limit int
-
 	mu      sync.Mutex
-	traces  map[trace.TraceID][]sdktrace.ReadOnlySpan
-	order   []trace.TraceID // a ring of the keys of traces, oldest at next
-	next    int
+	traces  ring
+	lone    ring          // traces that are one request so far, which books nothing
 	changed chan struct{} // closed at the next span; nil while nobody waits
 }
 
-// NewRecorder keeps the latest so many traces; 0 is 1000.
+// NewRecorder keeps the latest so many traces; 0 is 1000. Traces of nothing but
+// a request that books nothing count apart.
 func NewRecorder(traces int) *Recorder {
 	if traces <= 0 {
 		traces = defaultTraces
 	}
-	return &Recorder{limit: traces, traces: make(map[trace.TraceID][]sdktrace.ReadOnlySpan)}
+	return &Recorder{traces: newRing(traces), lone: newRing(max(traces/loneShare, 1))}
 }
 
 // Trace is what was recorded of a trace, in order of start; empty if it is not known.
@@ -68,7 +70,7 @@ func (r *Recorder) trace(id string) []Span {
 	if err != nil {
 		return nil
 	}
-	recorded := r.traces[key]
+	recorded := slices.Concat(r.lone.spans[key], r.traces.spans[key]) // it is in one of them
 	spans := make([]Span, len(recorded))
 	for i, s := range recorded {
 		spans[i] = newSpan(s)
@@ -81,18 +83,13 @@ func (r *Recorder) record(s sdktrace.ReadOnlySpan) {
 	id := s.SpanContext().TraceID()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	spans, known := r.traces[id]
-	if !known {
-		if len(r.order) < r.limit {
-			r.order = append(r.order, id)
-		} else {
-			delete(r.traces, r.order[r.next])
-			r.order[r.next] = id
-			r.next = (r.next + 1) % r.limit
+	if !r.traces.has(id) && !r.lone.has(id) && booksNothing(s) {
+		r.lone.add(id, s)
+	} else {
+		for _, first := range r.lone.take(id) { // more than one request after all
+			r.traces.add(id, first)
 		}
-	}
-	if len(spans) < maxSpansPerTrace {
-		r.traces[id] = append(spans, s)
+		r.traces.add(id, s)
 	}
 	if r.changed != nil {
 		close(r.changed)

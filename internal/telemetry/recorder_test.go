@@ -7,6 +7,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
 )
 
@@ -57,8 +58,8 @@ func TestRecorderKeepsTheLatest(t *testing.T) {
 			t.Errorf("trace %d: %d spans, want %d", i, got, want)
 		}
 	}
-	if len(recorder.traces) != 2 {
-		t.Errorf("%d traces in memory", len(recorder.traces))
+	if n := len(recorder.traces.spans); n != 2 {
+		t.Errorf("%d traces in memory", n)
 	}
 	ctx, s := tracer.Start(context.Background(), "endless")
 	for range maxSpansPerTrace + 10 {
@@ -70,6 +71,45 @@ func TestRecorderKeepsTheLatest(t *testing.T) {
 	}
 	if spans := recorder.Trace("nonsense"); len(spans) != 0 {
 		t.Errorf("%v", spans)
+	}
+}
+
+// Who asks again and again, or is refused, pushes out no booking.
+func TestRecorderKeepsBookingsAmongRequests(t *testing.T) {
+	recorder := NewRecorder(20)
+	tracer := newTelemetry(t, Options{Recorder: recorder}).TracerProvider.Tracer("")
+	request := func(ctx context.Context, method string, status int) (context.Context, string) {
+		ctx, s := tracer.Start(ctx, method, trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(
+			semconv.HTTPRequestMethodKey.String(method), semconv.HTTPResponseStatusCode(status)))
+		s.End()
+		return ctx, s.SpanContext().TraceID().String()
+	}
+	follow := func(ctx context.Context) {
+		_, s := tracer.Start(ctx, "publish")
+		s.End()
+	}
+	booked, booking := request(t.Context(), "POST", 202)
+	follow(booked)
+	_, accepted := request(t.Context(), "POST", 202) // waits behind the door
+	unsure, doubtful := request(t.Context(), "POST", 503)
+	follow(unsure) // its row was committed after all
+	_, asked := request(t.Context(), "GET", 200)
+	for range 50 {
+		request(t.Context(), "GET", 200)
+		request(t.Context(), "POST", 429)
+	}
+	_, last := request(t.Context(), "GET", 404)
+	request(booked, "GET", 200) // goes on with the booking's trace
+	for name, c := range map[string]struct {
+		id   string
+		want int
+	}{"booking": {booking, 3}, "accepted": {accepted, 1}, "doubtful": {doubtful, 2}, "old request": {asked, 0}, "last request": {last, 1}} {
+		if got := len(recorder.Trace(c.id)); got != c.want {
+			t.Errorf("%s: %d spans, want %d", name, got, c.want)
+		}
+	}
+	if n := len(recorder.lone.spans); n != 2 {
+		t.Errorf("%d lone requests in memory", n)
 	}
 }
 

@@ -67,6 +67,7 @@ func New(ctx context.Context, o Options) (*Telemetry, error) {
 	if err != nil {
 		return nil, err
 	}
+	handleErrors(logger)
 	res := newResource(o, env)
 	tracers, stopTracing, err := newTracing(ctx, o, env, res, logger)
 	if err != nil {

@@ -62,8 +62,11 @@ func (c *checker) existence(s Snapshot, accepted []uuid.UUID) {
 		}
 	}
 	for _, b := range s.Bookings {
-		if !b.finished() {
-			c.add(1, b.ID, "is not finished: %s, seat released: %v", b.Status, b.SeatReleased)
+		switch {
+		case b.Status == "Cancelled" && !b.SeatReleased:
+			c.add(1, b.ID, "is not finished: Cancelled, and its seat not released")
+		case !b.finished():
+			c.add(1, b.ID, "is not finished: %s", b.Status)
 		}
 	}
 	for _, r := range s.Reservations {
@@ -116,7 +119,7 @@ func (c *checker) booking(b Booking) {
 	}
 	if b.Status != "Confirmed" {
 		if charges > 0 {
-			c.add(3, b.ID, "is %s, but was charged %d times", b.Status, charges)
+			c.add(3, b.ID, "is %s, but was charged %s", b.Status, Times(charges))
 		}
 		return
 	}
@@ -130,8 +133,16 @@ func (c *checker) booking(b Booking) {
 		c.add(3, b.ID, "costs %s, but %s was paid", b.Amount, payments[0].Amount)
 	}
 	if charges != 1 {
-		c.add(3, b.ID, "is Confirmed, but was charged %d times", charges)
+		c.add(3, b.ID, "is Confirmed, but was charged %s", Times(charges))
 	}
+}
+
+// Times is how often something happened, in words.
+func Times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
 }
 
 // Lasting is the violations that both looks found. Where sagas run, each look
@@ -156,7 +167,11 @@ func CheckQueues(depths map[string]int) []Violation {
 	var found []Violation
 	for _, queue := range slices.Sorted(maps.Keys(depths)) {
 		if n := depths[queue]; n > 0 {
-			found = append(found, Violation{Invariant: 5, Text: fmt.Sprintf("%d messages are left in %s", n, queue)})
+			are := "messages are"
+			if n == 1 {
+				are = "message is"
+			}
+			found = append(found, Violation{Invariant: 5, Text: fmt.Sprintf("%d %s left in %s", n, are, queue)})
 		}
 	}
 	return found

@@ -87,6 +87,14 @@ func TestEachViolationIsCaught(t *testing.T) {
 	}
 }
 
+func TestTimes(t *testing.T) {
+	for n, want := range map[int]string{0: "0 times", 1: "once", 2: "2 times"} {
+		if got := Times(n); got != want {
+			t.Errorf("%d is %s, want %s", n, got, want)
+		}
+	}
+}
+
 // A booking on its way is caught by one look or the other, what is broken by both.
 func TestLasting(t *testing.T) {
 	broken := Violation{Invariant: 2, BookingID: uuid.New(), Text: "holds"}

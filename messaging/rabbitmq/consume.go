@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"sync"
+	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
@@ -60,7 +61,7 @@ func (c *consumer) run(ctx, open context.Context) {
 			return
 		}
 		wait := retry.NextBackOff()
-		c.log.WarnContext(ctx, "consuming is interrupted", "queue", c.sub.Queue, "error", err, "in", wait)
+		c.log.WarnContext(ctx, "consuming is interrupted", "queue", c.sub.Queue, "error", err, "in", wait.Round(time.Millisecond))
 		sleep(open, wait)
 	}
 }

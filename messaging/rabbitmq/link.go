@@ -8,6 +8,7 @@ import (
 	neturl "net/url"
 	"slices"
 	"sync"
+	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 )
@@ -66,7 +67,7 @@ func (l *link) run(ctx context.Context) {
 		}
 		l.state.set(linkState{err: err})
 		wait := retry.NextBackOff()
-		l.log.WarnContext(ctx, "no connection to the broker; trying again", "error", err, "in", wait)
+		l.log.WarnContext(ctx, "no connection to the broker; trying again", "error", err, "in", wait.Round(time.Millisecond))
 		sleep(ctx, wait)
 	}
 }

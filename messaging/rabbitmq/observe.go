@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
@@ -59,7 +60,7 @@ func (v *observer) feed(ctx context.Context) {
 			return
 		}
 		wait := retry.NextBackOff()
-		v.log.WarnContext(ctx, "observing is interrupted", "error", err, "in", wait)
+		v.log.WarnContext(ctx, "observing is interrupted", "error", err, "in", wait.Round(time.Millisecond))
 		sleep(ctx, wait)
 	}
 }

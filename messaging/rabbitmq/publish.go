@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
@@ -62,7 +63,7 @@ func (p *publisher) run(ctx context.Context) {
 		}
 		p.session.set(publishState{err: err})
 		wait := retry.NextBackOff()
-		p.log.WarnContext(ctx, "publishing is interrupted", "error", err, "in", wait)
+		p.log.WarnContext(ctx, "publishing is interrupted", "error", err, "in", wait.Round(time.Millisecond))
 		sleep(ctx, wait)
 	}
 }
