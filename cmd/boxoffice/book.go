@@ -25,7 +25,7 @@ type bookCmd struct {
 
 // Help shows examples.
 func (*bookCmd) Help() string {
-	return `It exits with 0 whatever the outcome is, and with 1 if there is none.
+	return `It exits with 0 whatever the outcome is, with 1 if there is none, and with 2 if --fault is given and the lab is off.
 
 Examples:
 
@@ -44,6 +44,15 @@ func (b *bookCmd) Run(ctx context.Context, c console) error {
 	defer service.Close()
 	ctx, cancel := context.WithTimeout(ctx, b.Timeout)
 	defer cancel()
+	if b.Fault != "" {
+		err := part{messaging.Booking, service}.labOn(ctx) // else the script would be ignored
+		if errors.Is(err, errLabOff) {
+			err = &codedError{fmt.Errorf("--fault: %w", err), exitUsage}
+		}
+		if err != nil {
+			return err
+		}
+	}
 	done, err := book(ctx, service, client.Wish{Seat: b.Seat, Customer: b.Customer, Amount: b.Amount, Fault: b.Fault})
 	if err != nil {
 		return err
@@ -81,10 +90,7 @@ func book(ctx context.Context, c *client.Client, w client.Wish) (booked, error) 
 	began := time.Now()
 	accepted, err := c.Book(ctx, w)
 	if err != nil {
-		if errors.Is(err, client.ErrUnreachable) {
-			err = fmt.Errorf("%w; start the services with: boxoffice up", err)
-		}
-		return booked{}, err
+		return booked{}, startFirst(err)
 	}
 	done, err := c.Finish(ctx, accepted)
 	took := time.Since(began)

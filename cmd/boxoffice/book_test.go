@@ -4,8 +4,29 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 )
+
+// A fault script that nobody would heed is refused.
+func TestBookWithAFaultNeedsTheLab(t *testing.T) {
+	t.Parallel()
+	_, services := labStack(t, "LAB=off")
+	args := []string{"book", "--seat=1", "--amount=1", "--customer=a", "--fault=seats.BookingCreated=fail", services[0]}
+	code, stdout, stderr := boxoffice(t, nil, args...)
+	if code != exitUsage || stdout != "" || stderr != "boxoffice: --fault: the lab of booking is off: start the services with LAB=on\n" {
+		t.Errorf("exit %d\n%s%s", code, stdout, stderr)
+	}
+	_, services = labStack(t, "RETRY_DELAYS=1ms")
+	args[len(args)-1] = services[0]
+	if code, stdout, stderr := boxoffice(t, nil, args...); code != 0 {
+		t.Errorf("exit %d\n%s%s", code, stdout, stderr)
+	}
+	args[len(args)-1] = "--url=http://127.0.0.1:1"
+	if code, _, stderr := boxoffice(t, nil, args...); code != exitFailed || !strings.HasSuffix(stderr, "; start the services with: boxoffice up\n") {
+		t.Errorf("exit %d %s", code, stderr)
+	}
+}
 
 // With Jaeger, the trace is a link.
 func TestBookSaysWhereItsTraceIs(t *testing.T) {

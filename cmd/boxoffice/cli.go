@@ -59,11 +59,11 @@ func run(ctx context.Context, args []string, c console) int {
 	}
 	settings := config.NewReader()
 	exit := -1 // of --help and --version
-	parser, err := kong.New(&cli{},
+	parser, err := kong.New(&cli{}, append(plainValues(),
 		kong.Name("boxoffice"), kong.Description(description), kong.Writers(c.out, c.err),
 		kong.Exit(func(code int) { exit = code }), kong.Vars{"version": buildVersion()},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true}),
-		settings.Option())
+		settings.Option())...)
 	if err != nil {
 		return c.fail(err, exitFailed)
 	}

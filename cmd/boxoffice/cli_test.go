@@ -77,6 +77,32 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
+// A flag with a wrong value says which it is, and how it is meant.
+func TestPlainValues(t *testing.T) {
+	t.Parallel()
+	book := []string{"book", "--seat=1", "--amount=1", "--customer=a"}
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"load", "--duration=2"}, `--duration: "2" has no unit; use for example 2s`},
+		{[]string{"load", "--settle", "1.5"}, `--settle: "1.5" has no unit; use for example 1.5s`},
+		{[]string{"load", "--settle=-1s"}, `--settle: "-1s" must not be below 0s`},
+		{append(book, "--timeout=soon"), `--timeout: "soon" is not a duration; use for example 2m`},
+		{[]string{"dead", "list", "--timeout=2"}, `--timeout: "2" has no unit; use for example 2s`},
+		{[]string{"trace", "x", "--wait="}, `--wait: "" is not a duration; use for example 8s`},
+		{[]string{"verify", "--timeout=-1"}, `--timeout: "-1" is not a duration; use for example 1m`},
+		{[]string{"load", "--count=1e3"}, `--count: "1e3" is not a whole number`},
+		{[]string{"load", "--mode=open", "--rate=5/s"}, `--rate: "5/s" is not a number`},
+		{[]string{"up", "--bank-delay=2"}, `--bank-delay="2" is not a duration; use for example 200ms`},
+	} {
+		var out strings.Builder
+		if code := run(context.Background(), test.args, console{&out, &out}); code != exitUsage || !strings.HasPrefix(out.String(), "boxoffice: "+test.want) {
+			t.Errorf("%v: exit %d, want %s\n%s", test.args, code, test.want, &out)
+		}
+	}
+}
+
 // A booking whose outcome does not come can be left, and goes on.
 func TestBookInterrupted(t *testing.T) {
 	t.Parallel()

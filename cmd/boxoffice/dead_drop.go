@@ -16,8 +16,9 @@ import (
 type deadDropCmd struct {
 	deadWhich
 	deadFrom
-	All bool `help:"All parked messages of all queues, or of QUEUE."`
-	Yes bool `help:"Do not ask."`
+	All bool   `help:"All parked messages of all queues, or of QUEUE."`
+	Yes bool   `help:"Do not ask."`
+	URL string `name:"url" placeholder:"URL" help:"A running boxoffice up, whose broker is in its process, instead of BROKER_URL."`
 
 	answers io.Reader // nil: what the person types
 }
@@ -30,6 +31,7 @@ Examples:
 
   boxoffice dead drop --id 0197a3f0-7c4e-7d2a-9d57-0f6f4a1f2b3c
   boxoffice dead drop seats.BookingCreated --broker-url amqp://guest:guest@localhost:5672/
+  boxoffice dead drop --id 0197a3f0-7c4e-7d2a-9d57-0f6f4a1f2b3c --url http://127.0.0.1:5200
   boxoffice dead drop --all --yes`
 }
 
@@ -37,13 +39,16 @@ Examples:
 func (d *deadDropCmd) Check() error {
 	_, err := d.queues()
 	if err == nil && d.Queue == "" && d.ID == "" && !d.All {
-		err = errors.New("which messages? Name a QUEUE, an --id, or --all")
+		err = errors.New("which messages? Name an --id or a QUEUE, as boxoffice dead list shows them; only if none is worth keeping: --all")
 	}
-	return errors.Join(err, d.check(""))
+	return errors.Join(err, d.check(d.URL))
 }
 
 // Run removes them.
 func (d *deadDropCmd) Run(ctx context.Context, c console) error {
+	if d.URL != "" {
+		return d.atUp(ctx, c)
+	}
 	queues, err := d.queues()
 	if err != nil {
 		return err

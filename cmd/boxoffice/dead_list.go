@@ -111,13 +111,16 @@ func short(text string, most int) string {
 	return string(runes)
 }
 
-// printable is text without what a terminal would take for a command: messages
-// come from strangers, too.
+// printable is text as one line, without what a terminal would take for a
+// command: messages come from strangers, too.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
+		switch {
+		case unicode.IsPrint(r):
 			return r
+		case unicode.IsSpace(r): // the ends of lines, and tabs
+			return ' '
 		}
 		return unicode.ReplacementChar
-	}, text)
+	}, strings.ReplaceAll(text, "\r\n", "\n"))
 }

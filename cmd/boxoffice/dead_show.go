@@ -85,8 +85,10 @@ func writeLetter(out io.Writer, l messaging.DeadLetter) error {
 		{"attempts", strconv.Itoa(l.Attempts)},
 		{"reason", l.Reason},
 	} {
-		if line[1] != "" {
-			fmt.Fprintf(w, "  %s\t%s\n", line[0], printable(line[1]))
+		name := line[0]
+		for text := range strings.Lines(line[1]) { // a reason may have several
+			fmt.Fprintf(w, "  %s\t%s\n", name, printable(strings.TrimRight(text, "\r\n")))
+			name = ""
 		}
 	}
 	fmt.Fprintln(w, "  headers\t")

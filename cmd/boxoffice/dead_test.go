@@ -204,7 +204,7 @@ func TestRate(t *testing.T) {
 func TestWriteLetter(t *testing.T) {
 	t.Parallel()
 	l := messaging.DeadLetter{
-		Queue: failedQueue, BookingID: "b1", Reason: "no\x1b[31m such\nthing", Attempts: 3, TraceID: parkedTrace, Service: "seats",
+		Queue: failedQueue, BookingID: "b1", Reason: "no\x1b[31m such\nthing\there", Attempts: 3, TraceID: parkedTrace, Service: "seats",
 		ParkedAt: time.Now().Add(-3 * time.Hour).UTC(),
 		Message: messaging.Message{
 			ID: "b1.PaymentFailed", Type: "PaymentFailed", AppID: "payments", ContentType: "application/json",
@@ -224,7 +224,8 @@ func TestWriteLetter(t *testing.T) {
   trace +0af7651916cd43dd8448eb211c80319c
   parked +\S+Z, 3h ago, by seats
   attempts +3
-  reason +no�\[31m such�thing
+  reason +no�\[31m such
+          +thing here
   headers +
     bytes +raw
     n +3

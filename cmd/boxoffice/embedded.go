@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"boxoffice/internal/client"
@@ -24,11 +23,6 @@ type scene struct {
 // open makes the three services of one process, booking first.
 func (s scene) open(ctx context.Context, p process, data string) (hosts, error) {
 	p.log, p.settings, p.shared = s.Log, s.Service, true
-	if data != "" {
-		if err := os.MkdirAll(data, 0o750); err != nil {
-			return nil, fmt.Errorf("--data: %w", err)
-		}
-	}
 	var hs hosts
 	for _, part := range []struct {
 		name, variable string

@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"strings"
 	"time"
+
+	"go.opentelemetry.io/otel/trace"
 
 	"boxoffice/internal/client"
 	"boxoffice/internal/config"
@@ -20,7 +21,7 @@ type explainCmd struct {
 
 	BookingID string           `arg:"" help:"The id of the booking."`
 	BrokerURL config.BrokerURL `type:"setting" env:"BROKER_URL" placeholder:"URL" help:"The RabbitMQ broker, for parked messages; without it a running boxoffice up is asked."`
-	Timeout   time.Duration    `default:"10s" help:"How long to wait for a broker that cannot be reached."`
+	Timeout   time.Duration    `default:"3s" help:"How long to wait for a broker that cannot be reached."`
 }
 
 // Help shows examples.
@@ -47,22 +48,26 @@ func (e *explainCmd) Run(ctx context.Context, c console) error {
 	defer booking.Close()
 	defer seats.Close()
 	defer payments.Close()
-	var f facts
-	f.booking, err = booking.Booking(ctx, e.BookingID)
+	f := facts{up: e.up()}
+	asking, cancel := booking.soon(ctx)
+	defer cancel()
+	f.booking, err = booking.Booking(asking, e.BookingID)
 	if p, refused := errors.AsType[*client.ProblemError](err); refused && p.Status == http.StatusNotFound {
-		return fmt.Errorf("there is no booking %q at %s: a door that answered 429 or 503 has kept nothing", e.BookingID, urls.Booking)
+		return noBooking(e.BookingID, booking.Client, ": a door that answered 429 or 503 has kept nothing")
 	}
 	if err != nil {
 		return startFirst(err)
 	}
 	f.reservation = f.row(ctx, seats, "reservations/")
 	f.payment = f.row(ctx, payments, "payments/")
-	f.note(messaging.Booking, booking.Get(ctx, "stats", &f.door))
-	if f.parked, err = e.parked(ctx, f.booking.ID); err != nil {
-		f.unlooked = err.Error()
+	f.note(messaging.Booking, booking.get(ctx, "stats", &f.door))
+	if !f.booking.Finished() { // else nothing that is parked matters to it
+		if f.parked, err = e.parked(ctx, c, f.booking.ID); err != nil {
+			f.unlooked = oneLine(err)
+		}
 	}
 	var answer traceJSON
-	if booking.Get(ctx, "lab/traces/"+f.booking.TraceID, &answer) == nil { // else it is no boxoffice up, and nobody knows
+	if booking.get(ctx, "lab/traces/"+f.booking.TraceID, &answer) == nil { // else it is no boxoffice up, and nobody knows
 		for _, s := range answer.Spans {
 			f.spans = append(f.spans, s.span())
 		}
@@ -72,24 +77,36 @@ func (e *explainCmd) Run(ctx context.Context, c console) error {
 }
 
 // parked is the booking's parked messages, from the broker or from a running up.
-func (e *explainCmd) parked(ctx context.Context, id string) ([]messaging.DeadLetter, error) {
+func (e *explainCmd) parked(ctx context.Context, c console, id string) ([]messaging.DeadLetter, error) {
+	return readParked(ctx, c, deadFrom{BrokerURL: e.BrokerURL, Timeout: e.Timeout}, e.up(), deadWhich{ID: id})
+}
+
+// up is the running up whose own broker is looked into; "" if it is RabbitMQ.
+func (e *explainCmd) up() string {
 	if e.BrokerURL == "" || e.BrokerURL.InProcess() {
-		return parkedAtUp{e.URL}.List(ctx, id)
+		return e.URL
 	}
-	b, err := brokerAt(e.BrokerURL).connect(operatorName, slog.New(slog.DiscardHandler))
-	if err != nil {
-		return nil, fmt.Errorf("BROKER_URL: %w", err)
+	return ""
+}
+
+// noBooking says that an id is unknown, or why it can be none.
+func noBooking(id string, at *client.Client, more string) error {
+	if isTraceID(id) {
+		return fmt.Errorf("%s is a trace id, not a booking's: the lines with this trace_id in the logs of the services name its booking", id)
 	}
-	defer closeBroker(ctx, b)
-	ctx, cancel := context.WithTimeout(ctx, e.Timeout)
-	defer cancel()
-	return parkedOn(b).List(ctx, id)
+	return fmt.Errorf("there is no booking %q at %s%s", id, at, more)
+}
+
+// isTraceID is whether text is 32 hexadecimal digits, which no booking's id is as boxoffice writes it.
+func isTraceID(text string) bool {
+	_, err := trace.TraceIDFromHex(text)
+	return err == nil
 }
 
 // row is the booking's row in a service; nil if it has none, or nobody knows.
 func (f *facts) row(ctx context.Context, p part, path string) *serviceRow {
 	var r serviceRow
-	err := p.Get(ctx, path+f.booking.ID, &r)
+	err := p.get(ctx, path+f.booking.ID, &r)
 	if problem, ok := errors.AsType[*client.ProblemError](err); ok && problem.Status == http.StatusNotFound {
 		return nil
 	}
@@ -107,5 +124,5 @@ func (f *facts) note(service string, err error) {
 	if f.silent == nil {
 		f.silent = map[string]string{}
 	}
-	f.silent[service] = err.Error()
+	f.silent[service] = oneLine(err)
 }

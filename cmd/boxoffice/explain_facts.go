@@ -7,6 +7,7 @@ import (
 
 	"boxoffice/internal/client"
 	"boxoffice/internal/telemetry"
+	"boxoffice/internal/verify"
 	"boxoffice/messaging"
 )
 
@@ -18,6 +19,7 @@ type facts struct {
 	silent      map[string]string // services that did not answer, and why
 	parked      []messaging.DeadLetter
 	unlooked    string // why nobody knows what is parked
+	up          string // the running up whose broker was asked; "" if it was RabbitMQ
 	spans       []telemetry.Span
 	door        struct {
 		Waiting, Stalled int
@@ -92,7 +94,7 @@ func (f *facts) paymentsSays() string {
 	case p == nil:
 		return "knows nothing of it"
 	default:
-		return fmt.Sprintf("%s, charged %d times%s", p.Status, p.Charges, because(p.Reason))
+		return fmt.Sprintf("%s, charged %s%s", p.Status, verify.Times(p.Charges), because(p.Reason))
 	}
 }
 
@@ -161,6 +163,14 @@ func (f *facts) retry(queue string) string {
 		queue, handled.Error, service, delay, delay, sent.End.Local().Format("15:04:05.000"))
 }
 
+// at is the flag for a command about parked messages.
+func (f *facts) at() string {
+	if f.up == "" {
+		return ""
+	}
+	return " --url " + f.up
+}
+
 // whatToDo is advice about a booking that waits.
 func (f *facts) whatToDo(queues []string) []string {
 	switch {
@@ -168,7 +178,7 @@ func (f *facts) whatToDo(queues []string) []string {
 		l := f.parked[0]
 		return []string{
 			"What to do: fix the cause, then send the message back to the queue that failed:",
-			fmt.Sprintf("  boxoffice dead redrive %s --id %s", l.Queue, f.booking.ID),
+			fmt.Sprintf("  boxoffice dead redrive %s --id %s%s", l.Queue, f.booking.ID, f.at()),
 		}
 	case len(f.silent) > 0:
 		return []string{"What to do: start the service that does not answer; the queue keeps its events."}
@@ -179,7 +189,7 @@ func (f *facts) whatToDo(queues []string) []string {
 		}
 	case queues[0] == "seats.BookingCreated" && f.door.Waiting > 0:
 		return []string{
-			fmt.Sprintf("%d bookings wait behind the door, perhaps this one too: it starts when others have finished.", f.door.Waiting),
+			fmt.Sprintf("Bookings wait behind the door (%d), perhaps this one too: it starts when others have finished.", f.door.Waiting),
 			"What to do: nothing.",
 		}
 	case f.retry(queues[0]) != "":
@@ -192,7 +202,7 @@ func (f *facts) whatToDo(queues []string) []string {
 	}
 	if f.door.Stalled > 0 {
 		return []string{
-			fmt.Sprintf("%d bookings are stalled, perhaps this one too: they were published again as often as REDRIVE_LIMIT allows.", f.door.Stalled),
+			fmt.Sprintf("Bookings are stalled (%d), perhaps this one too: they were published again as often as REDRIVE_LIMIT allows.", f.door.Stalled),
 			"What to do: find what keeps its events (boxoffice trace, boxoffice dead list), mend it, and start booking anew: it publishes its unfinished bookings again.",
 		}
 	}

@@ -34,7 +34,7 @@ func TestExplainEachState(t *testing.T) {
 	}{
 		"nobody has it yet": {"Pending", false, facts{}, []string{"seats     knows nothing of it", "payments  knows nothing", "It waits for seats.BookingCreated.", "published again after SAGA_DEADLINE"}, "parked"},
 		"at the bank":       {"Pending", false, facts{reservation: reserved}, []string{"holds the seat for it", "waits for payments.SeatReserved.", "gate is closed"}, "SAGA"},
-		"paid":              {"Pending", false, facts{reservation: reserved, payment: paid}, []string{"charged 1 times", "waits for booking.PaymentSucceeded."}, "bank"},
+		"paid":              {"Pending", false, facts{reservation: reserved, payment: paid}, []string{"charged once", "waits for booking.PaymentSucceeded."}, "bank"},
 		"declined":          {"Pending", false, facts{reservation: reserved, payment: declined}, []string{"failed, charged 0 times (insufficient funds)", "waits for booking.PaymentFailed and for seats.PaymentFailed."}, "bank"},
 		"turned down":       {"Pending", false, facts{reservation: rejected}, []string{"waits for booking.SeatRejected."}, "bank"},
 		"released early":    {"Pending", false, facts{reservation: released}, []string{"waits for booking.SeatReleased."}, "bank"},
@@ -72,11 +72,11 @@ func TestExplainTheDoor(t *testing.T) {
 	t.Parallel()
 	f := facts{booking: client.Booking{Status: "Pending"}}
 	f.door.Broker, f.door.Waiting = "ok", 7
-	if text := strings.Join(f.explain(time.Now()), "\n"); !strings.Contains(text, "7 bookings wait behind the door") {
+	if text := strings.Join(f.explain(time.Now()), "\n"); !strings.Contains(text, "Bookings wait behind the door (7)") {
 		t.Error(text)
 	}
 	f.door.Waiting, f.door.Stalled = 0, 2
-	if text := strings.Join(f.explain(time.Now()), "\n"); !strings.Contains(text, "2 bookings are stalled") {
+	if text := strings.Join(f.explain(time.Now()), "\n"); !strings.Contains(text, "Bookings are stalled (2)") {
 		t.Error(text)
 	}
 	f.door.Broker = "refused"
@@ -106,17 +106,30 @@ It waits for seats.BookingCreated.
 A message is parked in seats.BookingCreated.dead, after attempt 1: injected by .*
 
 What to do: fix the cause, then send the message back to the queue that failed:
-  boxoffice dead redrive seats.BookingCreated --id ` + b.ID + "\n$"
+  boxoffice dead redrive seats.BookingCreated --id ` + b.ID + " --url " + url + "\n$"
 	if code != 0 || stderr != "" || !regexp.MustCompile(want).MatchString(stdout) {
 		t.Errorf("exit %d\n%s%s", code, stdout, stderr)
+	}
+	nobody := []string{"BROKER_URL=amqp://guest:hush@127.0.0.1:1/"}
+	code, stdout, stderr = boxoffice(t, nobody, append([]string{"explain", b.ID, "--timeout=100ms"}, at...)...)
+	want = `(?m)^Whether a message of it is parked is not known: amqp://guest:xxxxx@127\.0\.0\.1:1/: the broker is unreachable: .*refused$`
+	if code != 0 || stderr != "" || !regexp.MustCompile(want).MatchString(stdout) {
+		t.Errorf("without the broker: exit %d\n%s%s", code, stdout, stderr)
 	}
 	if code, _, stderr := boxoffice(t, nil, "dead", "redrive", "seats.BookingCreated", "--id", b.ID, "--url", url); code != 0 {
 		t.Fatalf("redrive: exit %d\n%s", code, stderr)
 	}
 	up.err.find(t, "← PaymentSucceeded.*"+b.ID)
 	finishAt(t, url, b)
-	if code, stdout, _ := explain(b.ID); code != 0 || !strings.Contains(stdout, "It is finished: nothing more will happen") || !strings.Contains(stdout, "payments  succeeded, charged 1 times") {
+	if code, stdout, _ := explain(b.ID); code != 0 || !strings.Contains(stdout, "It is finished: nothing more will happen") || !strings.Contains(stdout, "payments  succeeded, charged once") {
 		t.Errorf("exit %d\n%s", code, stdout)
+	}
+	code, stdout, stderr = boxoffice(t, nobody, append([]string{"explain", b.ID, "--timeout=1h"}, at...)...) // who is not needed is not asked
+	if code != 0 || stderr != "" || !strings.Contains(stdout, "It is finished") {
+		t.Errorf("finished, without the broker: exit %d\n%s%s", code, stdout, stderr)
+	}
+	if code, _, stderr := explain(parkedTrace); code != exitFailed || !strings.HasPrefix(stderr, "boxoffice: "+parkedTrace+" is a trace id, not a booking's: ") || strings.Count(stderr, "\n") != 1 {
+		t.Errorf("a trace id: exit %d\n%s", code, stderr)
 	}
 	if code, _, stderr := explain("0197a3f0-7c4e-7d2a-9d57-0f6f4a1f2b3c"); code != exitFailed || !strings.Contains(stderr, "there is no booking") {
 		t.Errorf("an unknown booking: exit %d\n%s", code, stderr)

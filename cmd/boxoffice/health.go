@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -28,14 +29,14 @@ Examples:
 func (h *healthCmd) Run(ctx context.Context, c console) error {
 	ctx, cancel := context.WithTimeout(ctx, h.Timeout)
 	defer cancel()
-	service, err := client.New(h.URL)
+	service, err := client.New(h.URL, client.Of("boxoffice"))
 	if err != nil {
 		return err
 	}
 	defer service.Close()
 	status, err := service.Health(ctx)
 	if err != nil {
-		return err
+		return errors.New(oneLine(err)) // as the logs of containers want it
 	}
 	fmt.Fprintln(c.out, status)
 	return nil

@@ -19,9 +19,9 @@ type loadCmd struct {
 	URL  string    `name:"url" default:"http://127.0.0.1:5200" help:"The booking service."`
 	Mode load.Mode `default:"closed" enum:"open,closed" help:"closed: each client makes its next booking when it has the outcome of the last. open: bookings come at a rate, whatever the answers."`
 
-	Concurrency    int     `default:"64" help:"Clients of a closed loop."`
-	Rate           float64 `default:"100" help:"Bookings per second of an open loop."`
-	MaxOutstanding int     `default:"1000" help:"Requests of an open loop that may be without an answer; what comes on top is counted as not sent."`
+	Concurrency    *int     `placeholder:"N" help:"Clients of a closed loop (default: 64)."`
+	Rate           *float64 `placeholder:"R" help:"Bookings per second of an open loop (default: 100)."`
+	MaxOutstanding *int     `placeholder:"N" help:"Requests of an open loop that may be without an answer; what comes on top is counted as not sent (default: 1000)."`
 
 	Duration time.Duration `default:"10s" help:"How long bookings are made."`
 	Count    int           `placeholder:"N" help:"At most so many bookings."`
@@ -60,23 +60,43 @@ func (l *loadCmd) Check() error {
 			errs = append(errs, fmt.Errorf("--%s=%d must be from %d to %d", flag, n, least, most))
 		}
 	}
-	within("concurrency", l.Concurrency, 1, 10_000)
-	within("max-outstanding", l.MaxOutstanding, 1, 100_000)
+	only := func(flag string, given bool, mode load.Mode) {
+		if given && l.Mode != mode {
+			errs = append(errs, fmt.Errorf("--%s is for --mode %s, and this is --mode %s", flag, mode, l.Mode))
+		}
+	}
+	only("concurrency", l.Concurrency != nil, load.Closed)
+	only("rate", l.Rate != nil, load.Open)
+	only("max-outstanding", l.MaxOutstanding != nil, load.Open)
+	within("concurrency", l.concurrency(), 1, 10_000)
+	within("max-outstanding", l.maxOutstanding(), 1, 100_000)
 	within("count", l.Count, 0, 1_000_000_000)
 	within("retries", l.Retries, 0, 1000)
 	within("seats", l.Seats, 1, messaging.MaxSeat)
-	if !(l.Rate >= 0.01 && l.Rate <= 1_000_000) { // NaN is neither
-		errs = append(errs, fmt.Errorf("--rate=%v must be from 0.01 to 1000000", l.Rate))
+	if r := l.rate(); !(r >= 0.01 && r <= 1_000_000) { // NaN is neither
+		errs = append(errs, fmt.Errorf("--rate=%v must be from 0.01 to 1000000", r))
 	}
-	if l.Duration <= 0 || l.Settle < 0 {
-		errs = append(errs, errors.New("--duration must be above 0s, and --settle not below"))
+	if l.Duration <= 0 {
+		errs = append(errs, errors.New("--duration must be above 0s"))
 	}
 	return errors.Join(errs...)
 }
 
+// The flags of one mode, or their defaults.
+func (l *loadCmd) concurrency() int    { return given(l.Concurrency, 64) }
+func (l *loadCmd) rate() float64       { return given(l.Rate, 100) }
+func (l *loadCmd) maxOutstanding() int { return given(l.MaxOutstanding, 1000) }
+
+func given[T any](value *T, otherwise T) T {
+	if value == nil {
+		return otherwise
+	}
+	return *value
+}
+
 // Run offers the load and prints what came of it, also after Ctrl-C.
 func (l *loadCmd) Run(ctx context.Context, c console) error {
-	service, err := client.New(l.URL, client.Connections(max(l.Concurrency, l.MaxOutstanding)))
+	service, err := client.New(l.URL, client.Connections(max(l.concurrency(), l.maxOutstanding())))
 	if err != nil {
 		return err
 	}
@@ -88,7 +108,7 @@ func (l *loadCmd) Run(ctx context.Context, c console) error {
 		return startFirst(err)
 	}
 	generator := load.New(load.Config{
-		Mode: l.Mode, Rate: l.Rate, MaxOutstanding: l.MaxOutstanding, Concurrency: l.Concurrency,
+		Mode: l.Mode, Rate: l.rate(), MaxOutstanding: l.maxOutstanding(), Concurrency: l.concurrency(),
 		Duration: l.Duration, Count: l.Count, Settle: l.Settle,
 		Seats: l.Seats, Choice: l.SeatChoice, Amount: l.Amount, Retries: l.Retries,
 	}, service)
@@ -145,12 +165,4 @@ func (l *loadCmd) allowed(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// startFirst says what to do about a service that is not there.
-func startFirst(err error) error {
-	if errors.Is(err, client.ErrUnreachable) {
-		return fmt.Errorf("%w; start the services with: boxoffice up", err)
-	}
-	return err
 }

@@ -86,7 +86,11 @@ func TestLoadRefuses(t *testing.T) {
 		{[]string{"--url=http://[::1]:1"}, exitFailed, `start the services with: boxoffice up`},
 		{[]string{"--url=nowhere"}, exitFailed, `"nowhere" is not the URL of a service`},
 		{[]string{"--mode=both"}, exitUsage, `--mode must be one of`},
-		{[]string{"--rate=NaN", "--concurrency=0", "--seats=1000001", "--duration=-1s"}, exitUsage, `(?s)--concurrency=0 must be .*--seats=1000001 must be .*--rate=NaN must be .*--duration must be`},
+		{[]string{"--rate=NaN", "--concurrency=0", "--seats=1000001", "--duration=0s"}, exitUsage, `(?s)--concurrency=0 must be .*--seats=1000001 must be .*--rate=NaN must be .*--duration must be`},
+		{[]string{"--rate=5"}, exitUsage, `^boxoffice: --rate is for --mode open, and this is --mode closed\n$`},
+		{[]string{"--max-outstanding=5"}, exitUsage, `^boxoffice: --max-outstanding is for --mode open, and this is --mode closed\n$`},
+		{[]string{"--mode=open", "--concurrency=5"}, exitUsage, `^boxoffice: --concurrency is for --mode closed, and this is --mode open\n$`},
+		{[]string{"--mode=open", "--rate=5", "--max-outstanding=0"}, exitUsage, `^boxoffice: --max-outstanding=0 must be from 1 to 100000\n$`},
 	} {
 		var out strings.Builder
 		code := run(t.Context(), append([]string{"load"}, test.args...), console{&out, &out})
@@ -108,7 +112,7 @@ func TestResetNeedsTheLab(t *testing.T) {
 	t.Parallel()
 	_, services := labStack(t, "LAB=off")
 	code, stdout, stderr := boxoffice(t, nil, append([]string{"reset"}, services...)...)
-	if code != exitFailed || stdout != "" || stderr != "boxoffice: the lab of payments is off, and without it nothing is emptied: start the services with LAB=on\n" {
+	if code != exitFailed || stdout != "" || stderr != "boxoffice: the lab of payments is off: start the services with LAB=on\n" {
 		t.Errorf("exit %d\n%s%s", code, stdout, stderr)
 	}
 }
@@ -145,7 +149,7 @@ func TestResetThatFailsMidway(t *testing.T) {
 				posts = append(posts, name+r.URL.Path) // one after the other
 				w.WriteHeader(http.StatusNoContent)
 			default:
-				fmt.Fprint(w, `{}`)
+				fmt.Fprint(w, `{"accepting":true,"held":[],"payments":[]}`)
 			}
 		}))
 		t.Cleanup(server.Close)

@@ -44,6 +44,9 @@ func (r *resetCmd) Run(ctx context.Context, c console) (err error) {
 	defer payments.Close()
 	// Payments first: it refuses while charges run, and then nothing is lost yet.
 	parts := []part{payments, seats, booking}
+	if err := allAnswer(ctx, booking, seats, payments); err != nil {
+		return err
+	}
 	for _, p := range parts {
 		if err := p.labOn(ctx); err != nil {
 			return err
@@ -72,6 +75,8 @@ func (r *resetCmd) Run(ctx context.Context, c console) (err error) {
 	return nil
 }
 
+var errLabOff = errors.New("is off: start the services with LAB=on")
+
 // labOn asks for what exists only there, in a way that changes nothing.
 func (p part) labOn(ctx context.Context) error {
 	var nothing struct{}
@@ -81,9 +86,9 @@ func (p part) labOn(ctx context.Context) error {
 	case ok && problem.Status == http.StatusMethodNotAllowed:
 		return nil
 	case ok && problem.Status == http.StatusNotFound:
-		return fmt.Errorf("the lab of %s is off, and without it nothing is emptied: start the services with LAB=on", p.name)
+		return fmt.Errorf("the lab of %s %w", p.name, errLabOff)
 	case err == nil:
-		return fmt.Errorf("%s does not answer as boxoffice does", p.name)
+		err = p.Stranger("GET /lab/reset: no refusal")
 	}
 	return fmt.Errorf("%s: %w", p.name, startFirst(err))
 }

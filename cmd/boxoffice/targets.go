@@ -54,7 +54,7 @@ type part struct {
 func connect(t verify.Targets) (booking, seats, payments part, err error) {
 	var errs []error
 	to := func(name, url string) part {
-		c, err := client.New(url)
+		c, err := client.New(url, client.Of(name))
 		errs = append(errs, err)
 		return part{name, c}
 	}

@@ -64,10 +64,28 @@ func (t *traceCmd) Run(ctx context.Context, c console) error {
 		line += "  " + b.Reason
 	}
 	fmt.Fprintf(c.out, "%s\ntrace %s\n\n%s", line, b.TraceID, telemetry.Tree(spans))
-	if !whole(b, spans) {
+	if !b.Finished() {
+		fmt.Fprintf(c.out, "\nThe booking is still %s: more may come. What it waits for, says: boxoffice explain %s%s\n", unfinished(b), b.ID, t.at())
+	} else if !whole(b, spans) {
 		fmt.Fprintln(c.err, "Some spans are missing: their service has not sent them yet, or crashed before it could.")
 	}
 	return nil
+}
+
+// at is the flag for another command about the same services.
+func (t *traceCmd) at() string {
+	if t.URL == upURL {
+		return ""
+	}
+	return " --url " + t.URL
+}
+
+// unfinished is how a booking stands that waits for something.
+func unfinished(b client.Booking) string {
+	if b.Status == "Cancelled" {
+		return "Cancelled without its seat released"
+	}
+	return b.Status
 }
 
 func (t *traceCmd) booking(ctx context.Context, service *client.Client) (client.Booking, error) {
@@ -75,13 +93,11 @@ func (t *traceCmd) booking(ctx context.Context, service *client.Client) (client.
 	p, refused := errors.AsType[*client.ProblemError](err)
 	switch {
 	case refused && p.Status == http.StatusNotFound:
-		return b, fmt.Errorf("there is no booking %q at %s", t.BookingID, t.URL)
-	case errors.Is(err, client.ErrUnreachable):
-		return b, fmt.Errorf("%w; start the services with: boxoffice up", err)
+		return b, noBooking(t.BookingID, service, "")
 	case err == nil && b.TraceID == "":
 		return b, fmt.Errorf("booking %s has no trace", b.ID)
 	}
-	return b, err
+	return b, startFirst(err)
 }
 
 // kept is what a running up has recorded of a trace.

@@ -48,6 +48,11 @@ func TestTraceOfUp(t *testing.T) {
 		t.Errorf("exit %d", code)
 	}
 	expectText(t, errs, `^boxoffice: there is no booking "0197a3f0-7c4e-7d2a-9d57-0f6f4a1f2b3c" at http://127.0.0.1:\d+\n$`)
+	code, _, errs = boxoffice(t, nil, "trace", parkedTrace, "--url", url)
+	if code != exitFailed {
+		t.Errorf("exit %d", code)
+	}
+	expectText(t, errs, `^boxoffice: `+parkedTrace+` is a trace id, not a booking's: .*\n$`)
 	code, _, errs = boxoffice(t, nil, "trace", "x", "--url", "http://127.0.0.1:1")
 	if code != exitFailed || !strings.HasSuffix(errs, "; start the services with: boxoffice up\n") {
 		t.Errorf("exit %d, said %s", code, errs)
@@ -110,6 +115,23 @@ func firstSpans(t *testing.T, text string, n int) string {
 		t.Fatal(err)
 	}
 	return string(out)
+}
+
+// A booking that is not finished has a trace that goes on.
+func TestTraceOfAnUnfinishedBooking(t *testing.T) {
+	t.Parallel()
+	up := start(t, anyPorts("BANK_DELAY=1h"), "up")
+	url := up.url("booking")
+	b := postFaulty(t, url, `{"seat":5,"customer":"olena","amount":450}`, "")
+	up.err.find(t, "payments ← SeatReserved")
+	code, out, errs := boxoffice(t, nil, "trace", b.ID, "--url", url, "--wait=100ms")
+	if code != 0 || errs != "" {
+		t.Errorf("exit %d, said %s", code, errs)
+	}
+	expectText(t, out, `(?s)^olena  seat 5  Pending\n.*process seats.BookingCreated.*\n\nThe booking is still Pending: more may come. .* boxoffice explain `+b.ID+" --url "+url+`\n$`)
+	if got := unfinished(client.Booking{Status: "Cancelled"}); got != "Cancelled without its seat released" {
+		t.Error(got)
+	}
 }
 
 // Spans arrive in Jaeger one service after the other.

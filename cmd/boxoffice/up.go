@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"boxoffice/internal/config"
 	"boxoffice/internal/telemetry"
@@ -34,7 +35,16 @@ func (u *upCmd) Check() error { return errors.Join(u.CheckDeadline(u.Service), u
 
 // Run runs the services until ctx ends.
 func (u *upCmd) Run(ctx context.Context, c console) error {
+	release, err := takeFolder(u.Data)
+	if err != nil {
+		return err
+	}
+	defer release()
 	p := process{broker: brokerAt(u.BrokerURL), logs: c.err}
+	if !u.BrokerURL.InProcess() {
+		p.broker = newSparingBroker(p.broker)
+		fmt.Fprintf(c.out, "%-8s  %s\n", "broker", u.BrokerURL) // BROKER_URL may be set without one's knowing
+	}
 	lab := u.LabOn(true)
 	if lab {
 		p.recorder = telemetry.NewRecorder(0)
@@ -46,17 +56,20 @@ func (u *upCmd) Run(ctx context.Context, c console) error {
 	if lab {
 		hs[0].service = withLab(hs[0], p.recorder, u.BrokerURL.InProcess()) //nolint:contextcheck // requests have their own
 	}
-	announcing, stop := context.WithCancel(ctx)
-	announced := make(chan struct{})
-	go func() {
-		defer close(announced)
-		if hs.ready(announcing) == nil { // else their logs say what they wait for
+	telling, stop := context.WithCancel(ctx)
+	var tellers sync.WaitGroup
+	if !u.BrokerURL.InProcess() {
+		w := brokerWatch{url: u.BrokerURL.String(), ready: hs[0].broker.Ready, out: c.out}
+		tellers.Go(func() { w.run(telling) })
+	}
+	tellers.Go(func() {
+		if hs.ready(telling) == nil { // else their logs say what they wait for
 			u.announce(c, hs)
 		}
-	}()
+	})
 	err = hs.run(ctx)
 	stop()
-	<-announced
+	tellers.Wait()
 	return err
 }
 

@@ -76,6 +76,11 @@ func TestUpKeepsItsData(t *testing.T) {
 		t.Errorf("book: exit %d", code)
 	}
 	book.out.find(t, "^olena  seat 1  Confirmed ")
+	code, stdout, stderr := boxoffice(t, anyPorts(), "up", "--data", data)
+	want := fmt.Sprintf("boxoffice: --data: %s is in use by another boxoffice up (process %d); stop that one, or name another folder\n", data, second.cmd.Process.Pid)
+	if code != exitFailed || stdout != "" || stderr != want {
+		t.Errorf("a third, on the same folder: exit %d\n%s%s", code, stdout, stderr)
+	}
 	second.out.find(t, "The state is kept in "+regexp.QuoteMeta(data))
 	second.signal(syscall.SIGTERM)
 	if code := second.exit(); code != 0 {

@@ -29,6 +29,7 @@ func withLab(h *host, recorder *telemetry.Recorder, embedded bool) service {
 	if embedded {
 		e.GET("/lab/dead", u.getDead)
 		e.POST("/lab/dead/redrive", u.postRedrive)
+		e.POST("/lab/dead/drop", u.postDrop)
 	}
 	u.lab = e
 	return u
@@ -38,7 +39,7 @@ func withLab(h *host, recorder *telemetry.Recorder, embedded bool) service {
 func (u *upLab) Handler() http.Handler {
 	inner := u.service.Handler()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/lab/dead" || r.URL.Path == "/lab/dead/redrive" || strings.HasPrefix(r.URL.Path, "/lab/traces/") {
+		if r.URL.Path == "/lab/dead" || strings.HasPrefix(r.URL.Path, "/lab/dead/") || strings.HasPrefix(r.URL.Path, "/lab/traces/") {
 			u.lab.ServeHTTP(w, r)
 			return
 		}

@@ -20,8 +20,17 @@ type deadJSON struct {
 	More     int          `json:"more,omitempty"`
 }
 
+func (d deadJSON) letters() []messaging.DeadLetter {
+	letters := make([]messaging.DeadLetter, len(d.Messages))
+	for i, m := range d.Messages {
+		letters[i] = m.letter()
+	}
+	return letters
+}
+
 // letterJSON is one parked message.
 type letterJSON struct {
+	Key         string         `json:"key"` // by which it can be dropped
 	Queue       string         `json:"queue"`
 	Event       string         `json:"event"`
 	BookingID   string         `json:"bookingId"`
@@ -41,7 +50,7 @@ type letterJSON struct {
 
 func toLetterJSON(l messaging.DeadLetter) letterJSON {
 	j := letterJSON{
-		Queue: l.Queue, Event: l.Event, BookingID: l.BookingID, Reason: l.Reason, Service: l.Service, Attempts: l.Attempts,
+		Key: letterKey(l), Queue: l.Queue, Event: l.Event, BookingID: l.BookingID, Reason: l.Reason, Service: l.Service, Attempts: l.Attempts,
 		TraceID: l.TraceID, ParkedAt: l.ParkedAt, ID: l.Message.ID, Type: l.Message.Type, AppID: l.Message.AppID,
 		ContentType: l.Message.ContentType, Headers: l.Message.Headers,
 	}

@@ -122,7 +122,22 @@ func TestDeadAtUp(t *testing.T) {
 	if m := d.contents("booking.PaymentSucceeded.dead"); len(m) != 1 || m[0].Header("baggage") != "tenant=red" {
 		t.Errorf("parked again: %v", m)
 	}
-	_, errs := at(exitFailed, "redrive", "--id", "nope")
+
+	_, errs := at(exitUsage, "drop")
+	expectText(t, errs, `^boxoffice: which messages\? Name an --id or a QUEUE`)
+	out, errs = at(exitFailed, "drop", "--id", id) // which nobody answers
+	expectText(t, out, `^QUEUE .*\nbooking.PaymentSucceeded .*`+id+`.*\n\nRemove 1 for good\? \[y/N\] \n$`)
+	expectText(t, errs, `^boxoffice: nothing was removed; --yes does not ask\n$`)
+	d.park(failedQueue, "a", "a", "b")
+	out, _ = at(0, "drop", failedQueue, "--id=a", "--yes")
+	expectText(t, out, `^2 of 2 removed\n$`)
+	d.expect(failedQueue+".dead", "b")
+	out, _ = at(0, "drop", "--all", "--yes")
+	expectText(t, out, `^2 of 2 removed\n$`)
+	out, _ = at(0, "drop", "--all", "--yes")
+	expectText(t, out, `^nothing is parked in any queue\n$`)
+
+	_, errs = at(exitFailed, "redrive", "--id", "nope")
 	expectText(t, errs, `^boxoffice: no message nope is parked in any queue, `)
 	_, errs = at(exitUsage, "redrive", "--all", "--rate=1/s")
 	expectText(t, errs, `^boxoffice: --rate is for a broker of its own, not for --url\n$`)
@@ -144,7 +159,7 @@ func TestUpLabOverHTTP(t *testing.T) {
 		status             int
 		says               string
 	}{
-		{"GET", "/lab/dead?queue=seats.PaymentFailed.dead", "", 200, `^\{"messages":\[\{"queue":"seats.PaymentFailed","event":"PaymentFailed",.*\],"more":9\}`},
+		{"GET", "/lab/dead?queue=seats.PaymentFailed.dead", "", 200, `^\{"messages":\[\{"key":"[0-9a-f]{32}","queue":"seats.PaymentFailed","event":"PaymentFailed",.*\],"more":9\}`},
 		{"GET", "/lab/dead?queue=seats.PaymentFailed&id=nope", "", 200, `^\{"messages":\[\]\}\n$`},
 		{"GET", "/lab/dead?queue=x", "", 400, `"field":"queue","detail":"there is no queue`},
 		{"GET", "/lab/dead?id=%zz", "", 400, `query`},
@@ -152,6 +167,10 @@ func TestUpLabOverHTTP(t *testing.T) {
 		{"POST", "/lab/dead/redrive", `{"queue":"x","id":3,"keepFault":1,"z":2}`, 422, `"queue".*"id".*"keepFault","detail":"must be true or false".*"z","detail":"is not a known field"`},
 		{"POST", "/lab/dead/redrive", `[]`, 400, `must be a JSON object`},
 		{"DELETE", "/lab/dead", "", 405, ""},
+		{"POST", "/lab/dead/drop", `{"messages":["nope"]}`, 200, `^\{"dropped":0\}\n$`},
+		{"POST", "/lab/dead/drop", `{"messages":[],"z":2}`, 422, `"messages","detail":"must be 1 to 1000 keys.*"z","detail":"is not a known field"`},
+		{"POST", "/lab/dead/drop", `{"messages":[3]}`, 422, `"messages"`},
+		{"POST", "/lab/dead/drop", `[]`, 400, `must be a JSON object`},
 		{"GET", "/lab/traces/nonsense", "", 200, `^\{"spans":\[\]\}\n$`},
 		{"GET", "/lab/nothing", "", 404, "problem|Not Found"},
 		{"GET", "/stats", "", 200, `"accepting":true`}, // the service itself

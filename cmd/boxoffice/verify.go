@@ -56,24 +56,26 @@ func (v *verifyCmd) check(ctx context.Context, c console) (report verifyReport, 
 	if err != nil {
 		return report, err
 	}
-	booking, err := client.New(urls.Booking)
+	booking, seats, payments, err := connect(urls)
 	if err != nil {
 		return report, err
 	}
 	defer booking.Close()
+	defer seats.Close()
+	defer payments.Close()
 	var line atomic.Value
 	tell := func(format string, args ...any) { line.Store(fmt.Sprintf(format, args...)) }
-	tell("asking %s", urls.Booking)
+	tell("asking %s, %s and %s", booking, seats, payments)
 	shown := showProgress(c.err, func() string { return fmt.Sprint(line.Load()) })
 	defer shown.stop()
 
 	deadline := time.Now().Add(v.Timeout)
-	if _, err := booking.Stats(ctx); err != nil { // who is not there is not waited for
-		return report, fmt.Errorf("booking does not answer: %w", startFirst(err))
+	if err := allAnswer(ctx, booking, seats, payments); err != nil { // who is not there is not waited for
+		return report, err
 	}
 	report.running, err = booking.Quiet(ctx, v.Timeout, func(why string) { tell("waiting for the bookings that run: %s", why) })
 	if err != nil {
-		return report, fmt.Errorf("booking does not answer: %w", err)
+		return report, fmt.Errorf("booking: %w", err)
 	}
 	quiet := time.Now()
 	reader := &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment}, Timeout: time.Minute}
@@ -110,7 +112,7 @@ func (v *verifyCmd) queues(ctx context.Context, c *http.Client, settled, deadlin
 		case err != nil && given && ctx.Err() == nil:
 			return q, "", fmt.Errorf("the management API does not answer: %w", err)
 		case err != nil && ctx.Err() == nil:
-			return q, err.Error() + " (guessed from BROKER_URL; --management-url says it)", nil
+			return q, "what is in the queues is not known: " + err.Error() + "; where it is was guessed from BROKER_URL, --management-url says it", nil
 		}
 		if now := time.Now(); now.After(settled) && (q.Left() == 0 || now.After(deadline)) {
 			return q, "", nil
@@ -127,7 +129,7 @@ func (v *verifyCmd) queues(ctx context.Context, c *http.Client, settled, deadlin
 // so, or else why that is not known.
 func (v *verifyCmd) management() (address, vhost string, given bool, why string) {
 	if v.ManagementURL == "" && (v.BrokerURL == "" || v.BrokerURL.InProcess()) {
-		return "", "", false, "there is no management API for an embedded broker; for RabbitMQ say BROKER_URL or --management-url"
+		return "", "", false, "there is no management API to ask what is in the queues: neither BROKER_URL nor --management-url names a RabbitMQ, and the broker inside boxoffice up has none"
 	}
 	vhost = "/"
 	if v.BrokerURL != "" && !v.BrokerURL.InProcess() {

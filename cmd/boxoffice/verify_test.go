@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -128,7 +129,7 @@ func TestVerifyFindsNothingWrong(t *testing.T) {
 	s := newStage()
 	s.stand(t)
 	code, stdout, stderr := s.verify(t)
-	want := `^1  .* OK\n2  .* OK\n3  .* OK\n4  .* OK\n5  .* not checked\n     there is no management API .*\n` +
+	want := `^1  .* OK\n2  .* OK\n3  .* OK\n4  .* OK\n5  .* not checked\n     there is no management API to ask what is in the queues: neither BROKER_URL nor --management-url names a RabbitMQ, .*\n` +
 		`read 7 bookings, 7 reservations, 6 payments, and 10 seats of which 3 are held\n$`
 	if code != 0 || stderr != "" || !regexp.MustCompile(want).MatchString(stdout) {
 		t.Errorf("exit %d\n%s%s", code, stdout, stderr)
@@ -153,7 +154,7 @@ func TestVerifyFindsEachViolation(t *testing.T) {
 		"wrong amount": {
 			func(s *stage) { s.Payments[confirmed].Amount = messaging.MustAmount("45") }, 3, confirmed, "costs 450.5, but 45 was paid",
 		},
-		"charged in vain":   {func(s *stage) { s.Payments[5].Charges = 1 }, 3, cancelled, "is Cancelled, but was charged 1 times"},
+		"charged in vain":   {func(s *stage) { s.Payments[5].Charges = 1 }, 3, cancelled, "is Cancelled, but was charged once"},
 		"a Cancelled holds": {func(s *stage) { s.hold(cancelled) }, 4, cancelled, "is Cancelled, but holds seat 7"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -223,9 +224,27 @@ func TestVerifyNamesTheServiceThatIsAway(t *testing.T) {
 		s.stand(t)
 		s.urls[name] = "http://127.0.0.1:1"
 		code, stdout, stderr := s.verify(t)
-		if code != exitUnanswered || stdout != "" || !strings.HasPrefix(stderr, "boxoffice: "+service+" does not answer: ") {
+		want := regexp.MustCompile(`^boxoffice: ` + service + `: http://127\.0\.0\.1:1 cannot be reached: .*; start the services with: boxoffice up\n$`)
+		if code != exitUnanswered || stdout != "" || !want.MatchString(stderr) {
 			t.Errorf("without %s: exit %d\n%s%s", service, code, stdout, stderr)
 		}
+	}
+}
+
+// Nobody waits for a booking that needs a service that is away.
+func TestVerifyAsksAllBeforeItWaits(t *testing.T) {
+	t.Parallel()
+	s := newStage()
+	s.Bookings[rejected].Status = "Pending"
+	s.stats.Active = 1
+	s.stand(t)
+	s.urls["payments-"] = "http://127.0.0.1:1"
+	s.urls["seats-"] = s.urls[""]
+	began := time.Now()
+	code, _, stderr := s.verify(t, "--timeout=1h")
+	if code != exitUnanswered || !strings.Contains(stderr, "boxoffice: payments: http://127.0.0.1:1 cannot be reached") ||
+		!strings.Contains(stderr, "boxoffice: seats: "+s.urls[""]+" answers, but is no seats service (") {
+		t.Errorf("exit %d after %s\n%s", code, time.Since(began), stderr)
 	}
 }
 

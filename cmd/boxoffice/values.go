@@ -1,0 +1,58 @@
+package main
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"time"
+
+	"github.com/alecthomas/kong"
+)
+
+// plainValues makes kong say of a flag's wrong value what would be right.
+func plainValues() []kong.Option {
+	return []kong.Option{value(parseDuration), value(parseWhole), value(parseNumber)}
+}
+
+func value[T any](parse func(text, example string) (T, error)) kong.Option {
+	return kong.TypeMapper(reflect.TypeFor[T](), kong.MapperFunc(func(ctx *kong.DecodeContext, target reflect.Value) error {
+		var text string
+		if err := ctx.Scan.PopValueInto("value", &text); err != nil {
+			return err
+		}
+		v, err := parse(text, ctx.Value.Default)
+		if err == nil {
+			target.Set(reflect.ValueOf(v))
+		}
+		return err
+	}))
+}
+
+func parseWhole(text, _ string) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not a whole number", text)
+	}
+	return n, nil
+}
+
+func parseNumber(text, _ string) (float64, error) {
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not a number", text)
+	}
+	return n, nil
+}
+
+func parseDuration(text, example string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	switch n, numberErr := strconv.ParseFloat(text, 64); {
+	case err != nil && numberErr == nil && n >= 0:
+		return 0, fmt.Errorf("%q has no unit; use for example %ss", text, text)
+	case err != nil:
+		return 0, fmt.Errorf("%q is not a duration; use for example %s", text, example)
+	case d < 0:
+		return 0, fmt.Errorf("%q must not be below 0s", text)
+	}
+	return d, nil
+}
