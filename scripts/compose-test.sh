@@ -11,13 +11,14 @@
 #   COMPOSE_TEST_NETWORK=host      the network of the image's build, where modules
 #                                  cannot be reached from a container's own
 #   COMPOSE_TEST_FILE=FILE         one more compose file, for what this machine needs
+#   COMPOSE_TEST_CLOCK=1           allows the part clock to set this machine's clock
 #   COMPOSE_TEST_KEEP=1            keeps the last stack
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 # shellcheck source=scripts/compose/lib.sh
 . scripts/compose/lib.sh
 
-parts=(stack image traces rights faults experiments outages mistakes scale cluster older)
+parts=(stack image traces rights faults experiments outages mistakes scale cluster older clock)
 for part in "${@:-${parts[@]}}"; do
   if [ ! -f "scripts/compose/$part.sh" ] || [ "$part" = lib ]; then
     echo "no part $part; the parts are: ${parts[*]}" >&2

@@ -26,7 +26,7 @@ fi
 overrides=() # more files of the part that runs
 
 # What a part may set of .env, for itself alone.
-settings=(SEATS_TOTAL SAGA_DEADLINE RABBITMQ_VERSION RETRY_DELAYS BOOKING_BROKER_PASSWORD BROKER_DEFINITIONS)
+settings=(SEATS_TOTAL UNSAFE SAGA_DEADLINE RABBITMQ_VERSION RETRY_DELAYS BOOKING_BROKER_PASSWORD BROKER_DEFINITIONS)
 
 # compose: docker compose on the test's own project, whatever .env says.
 compose() {

@@ -54,18 +54,18 @@ compose start rabbitmq >"$work/start" 2>&1
 check "RabbitMQ is not there yet: ready once it is" eventually 120 healthy payments
 
 sql() { compose exec -T postgres psql -q -v ON_ERROR_STOP=1 -U postgres -d "$1" -Atc "$2"; }
-newest=$(sql payments 'select max(version_id) from goose_db_version')
+newest=$(sql payments 'select max(version_id) from payments_schema')
 compose stop payments >"$work/stop" 2>&1
-sql payments "delete from goose_db_version where version_id = $newest; drop table lab" >"$work/sql" 2>&1
+sql payments "delete from payments_schema where version_id = $newest; drop table lab" >"$work/sql" 2>&1
 compose start payments >"$work/start" 2>&1
 check "an older schema in the volume: migrated" eventually 60 healthy payments
-equal "to the newest version" "$(sql payments 'select max(version_id) from goose_db_version')" "$newest"
+equal "to the newest version" "$(sql payments 'select max(version_id) from payments_schema')" "$newest"
 
 compose stop payments >"$work/stop" 2>&1
-sql payments 'insert into goose_db_version (version_id, is_applied) values (99, true)'
+sql payments 'insert into payments_schema (version_id, is_applied) values (99, true)'
 compose start payments >"$work/start" 2>&1
 check "a newer schema in the volume: says so" eventually 30 says payments 'schema is newer than this program: version 99'
-sql payments 'delete from goose_db_version where version_id = 99'
+sql payments 'delete from payments_schema where version_id = 99'
 check "a newer schema in the volume: ready once it is not" eventually 120 healthy payments
 
 check "a port that is taken: says so" eval '! (BOOKING_PORT=$SEATS_PORT compose up -d --no-deps booking) >"$work/taken" 2>&1; grep -q "port is already allocated" "$work/taken"'
