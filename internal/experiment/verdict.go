@@ -86,6 +86,8 @@ func (r Result) show(out io.Writer, e Experiment, s Stack) {
 	switch conclusion := r.Conclusion(); {
 	case conclusion != "":
 		fmt.Fprintf(out, "      %s\n", conclusion)
+	case len(r.Invariants) > 0:
+		fmt.Fprintf(out, "      %s\n", r.what())
 	case len(r.Broken) > 0 || len(e.Unsafe) == 0:
 	case s.Own:
 		fmt.Fprintf(out, "      see it fail: UNSAFE=%s boxoffice experiment %s\n", e.Unsafe[0], e.Name)
