@@ -95,12 +95,15 @@ finish() {
   exit 1
 }
 
-container() { compose ps -aq "$1" | head -n 1; }
+container() { compose ps -aq "$1" | sed -n 1p; }
 inspect() { docker inspect -f "$2" "$(container "$1")"; }
 healthy() { [ "$(inspect "$1" '{{.State.Health.Status}}')" = healthy ]; }
 unhealthy() { [ "$(inspect "$1" '{{.State.Health.Status}}')" = unhealthy ]; }
+# finds PATTERN: in what comes, read to its end: one that stopped at the first hit
+# would break the pipe, and so fail.
+finds() { grep -cE "$1" >/dev/null; }
 logs() { compose logs --no-log-prefix "$1" 2>&1; }
-says() { logs "$1" | grep -qE "$2"; }
+says() { logs "$1" | finds "$2"; }
 
 # book SEAT CUSTOMER AMOUNT [FAULT]: one booking, until its outcome or a minute
 # later; it prints the booking.

@@ -17,7 +17,7 @@ equal "both doors took bookings" \
   "$(for u in "$booking" "$second"; do curl -s "$u/stats" | jq '.accepted > 0'; done | xargs)" "true true"
 idle=0
 for s in seats payments; do
-  for c in $(compose ps -q "$s"); do docker logs "$c" 2>&1 | grep -q '← ' || idle=$((idle + 1)); done
+  for c in $(compose ps -q "$s"); do docker logs "$c" 2>&1 | finds '← ' || idle=$((idle + 1)); done
 done
 equal "every replica of seats and payments took its share" "$idle" 0
 verified "scaled"

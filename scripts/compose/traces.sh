@@ -45,12 +45,12 @@ b=$(book 1 retried 10 'seats.BookingCreated=fail*1')
 trace=$(jq -r .traceId <<<"$b")
 check "a retry is in the trace" eventually 30 count_is "$trace" "seats process seats.BookingCreated" 2
 check "and the wait for it" eventually 30 has "$trace" "seats publish tickets.retry 1000ms.seats.BookingCreated"
-check "and the fault" eventually 30 eval 'curl -fsS "$jaeger/api/traces/$trace" | grep -q "seats.BookingCreated=fail"'
+check "and the fault" eventually 30 eval 'curl -fsS "$jaeger/api/traces/$trace" | finds "seats.BookingCreated=fail"'
 
 b=$(curl -sS "$booking/bookings" -H 'Content-Type: application/json' -H 'X-Lab-Fault: payments.SeatReserved=poison' \
   -d '{"seat":2,"customer":"poisoned","amount":10}')
 id=$(jq -r .id <<<"$b") trace=$(jq -r .traceId <<<"$b")
-check "a poisoned message is parked" eventually 30 eval 'box dead list | grep -q "$id"'
+check "a poisoned message is parked" eventually 30 eval 'box dead list | finds "$id"'
 check "it is redriven" box dead redrive --id "$id"
 check "and its booking confirmed" eventually 30 booking_is "$id" '.status == "Confirmed"'
 check "the redrive is in the trace" eventually 30 count_is "$trace" "payments process payments.SeatReserved" 2
