@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -44,7 +45,7 @@ func (in *inFlight) run(ctx context.Context) error {
 	if err != nil {
 		return in.park(ctx, err)
 	}
-	if n := in.c.cfg.RenewAfter; n > 0 && in.d.Count >= n {
+	if n := in.c.cfg.RenewAfter; n > 0 && in.d.Count >= n && len(in.c.cfg.RetryDelays) > 0 {
 		return in.renew(ctx)
 	}
 	began := time.Now()
@@ -82,7 +83,7 @@ func (in *inFlight) holdOutside(ctx context.Context, err error) error {
 
 // renew makes the broker count anew how often the message came back.
 func (in *inFlight) renew(ctx context.Context) error {
-	delay := in.c.cfg.RetryDelays[0]
+	delay := slices.Min(in.c.cfg.RetryDelays)
 	in.c.log.WarnContext(ctx, "came back often; a copy waits outside, so that the broker does not park it", "queue", in.d.Queue,
 		"booking", clip(in.d.CorrelationID, 100), "delivered before", in.d.Delivered(), "in", delay)
 	return in.waitOutside(ctx, delay)

@@ -159,6 +159,10 @@ func (f *facts) retry(queue string) string {
 	key := strings.TrimPrefix(sent.Name, "publish "+messaging.ExchangeRetry+" ")
 	delay, _, _ := strings.Cut(key, ".")
 	service, _, _ := strings.Cut(queue, ".")
+	if handled.Error == "" { // held, or renewed
+		return fmt.Sprintf("A copy of its message waits outside in %s.wait.%s, as the same attempt; it comes back %s after %s.",
+			service, delay, delay, sent.End.Local().Format("15:04:05.000"))
+	}
 	return fmt.Sprintf("Attempt %v of %s failed (%s); the next one comes from %s.wait.%s, %s after %s.", handled.Attributes["boxoffice.attempt"],
 		queue, handled.Error, service, delay, delay, sent.End.Local().Format("15:04:05.000"))
 }

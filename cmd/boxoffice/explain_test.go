@@ -23,6 +23,8 @@ func TestExplainEachState(t *testing.T) {
 		}
 	}
 	failed, sent := span("process seats.BookingCreated", 0, 1), span("publish tickets.retry 5000ms.seats.BookingCreated", time.Second, 0)
+	held := failed
+	held.Error = "" // or renewed: no attempt was spent
 	again := span("process seats.BookingCreated", 2*time.Second, 2)
 	letter := messaging.DeadLetter{Queue: "seats.BookingCreated", Attempts: 4, Reason: "no luck"}
 	for name, c := range map[string]struct {
@@ -48,6 +50,7 @@ func TestExplainEachState(t *testing.T) {
 		"rejected, charged": {"Rejected", false, facts{payment: paid}, []string{"contradict each other"}, "It is finished"},
 		"parked":            {"Pending", false, facts{parked: []messaging.DeadLetter{letter}}, []string{"parked in seats.BookingCreated.dead, after attempt 4: no luck", "  boxoffice dead redrive seats.BookingCreated --id b1"}, "nothing for now"},
 		"waits for a retry": {"Pending", false, facts{spans: []telemetry.Span{failed, sent}}, []string{"Attempt 1 of seats.BookingCreated failed (no luck); the next one comes from seats.wait.5000ms, 5000ms after ", "tried again by itself"}, "SAGA"},
+		"waits outside":     {"Pending", false, facts{spans: []telemetry.Span{held, sent}}, []string{"A copy of its message waits outside in seats.wait.5000ms, as the same attempt; it comes back 5000ms after ", "tried again by itself"}, "failed"},
 		"is tried again":    {"Pending", false, facts{spans: []telemetry.Span{failed, sent, again}}, []string{"waits for seats.BookingCreated."}, "Attempt"},
 		"seats is down":     {"Pending", false, facts{silent: map[string]string{"seats": "refused"}}, []string{"does not answer: refused", "start the service that does not answer"}, "parked"},
 		"done, one is down": {"Confirmed", false, facts{silent: map[string]string{"payments": "refused"}, reservation: reserved}, []string{"It is finished. Whether the others agree"}, "contradict"},

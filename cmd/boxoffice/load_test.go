@@ -134,6 +134,27 @@ func TestResetOfAStackThatIsNotQuiet(t *testing.T) {
 	book.exit()
 }
 
+// A late duplicate is in hand at seats when all bookings are finished: seats
+// refuses, and none of the others may be emptied before it agrees.
+func TestResetWaitsForALateDuplicate(t *testing.T) {
+	t.Parallel()
+	_, services := labStack(t, "LOG_LEVEL=info")
+	const fault = "seats.BookingCreated=delay:8s,seats.BookingCreated=drop-after-publish" // longer than seats waits
+	if code, _, stderr := boxoffice(t, nil, "book", "--seat=1", "--customer=olena", "--amount=1", "--fault="+fault, services[0]); code != 0 {
+		t.Fatalf("exit %d\n%s", code, stderr)
+	}
+	code, stdout, stderr := boxoffice(t, nil, append([]string{"reset", "--timeout=100ms"}, services...)...)
+	if code != exitFailed || stdout != "booking   drained\n" || !strings.Contains(stderr, "boxoffice: nothing was emptied: seats: 409 ") {
+		t.Errorf("exit %d\n%s%s", code, stdout, stderr)
+	}
+	if code, stdout, stderr := boxoffice(t, nil, append([]string{"verify"}, services...)...); code != 0 {
+		t.Errorf("exit %d\n%s%s", code, stdout, stderr)
+	}
+	if code, stdout, stderr := boxoffice(t, nil, append([]string{"reset"}, services...)...); code != 0 || !strings.Contains(stdout, "seats     emptied\n") {
+		t.Errorf("exit %d\n%s%s", code, stdout, stderr)
+	}
+}
+
 // A service that fails in the middle is named, and the door opens again.
 func TestResetThatFailsMidway(t *testing.T) {
 	t.Parallel()
@@ -143,6 +164,8 @@ func TestResetThatFailsMidway(t *testing.T) {
 			switch {
 			case r.Method == http.MethodGet && r.URL.Path == "/lab/reset":
 				problem(w, http.StatusMethodNotAllowed)
+			case r.Method == http.MethodPost && r.URL.RawQuery == "check=true":
+				w.WriteHeader(http.StatusNoContent)
 			case r.Method == http.MethodPost && broken:
 				problem(w, http.StatusServiceUnavailable)
 			case r.Method == http.MethodPost:

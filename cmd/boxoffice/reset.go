@@ -42,7 +42,6 @@ func (r *resetCmd) Run(ctx context.Context, c console) (err error) {
 	defer booking.Close()
 	defer seats.Close()
 	defer payments.Close()
-	// Payments first: it refuses while charges run, and then nothing is lost yet.
 	parts := []part{payments, seats, booking}
 	if err := allAnswer(ctx, booking, seats, payments); err != nil {
 		return err
@@ -66,13 +65,37 @@ func (r *resetCmd) Run(ctx context.Context, c console) (err error) {
 	if err := r.quiet(ctx, c, booking); err != nil {
 		return err
 	}
+	for _, p := range parts { // all before the first, or they would contradict each other
+		if err := r.insist(ctx, c, p, p.Check); err != nil {
+			return fmt.Errorf("nothing was emptied: %s: %w", p.name, err)
+		}
+	}
 	for i, p := range parts {
-		if err := p.Post(ctx, "lab/reset"); err != nil {
+		if err := r.insist(ctx, c, p, p.Post); err != nil {
 			return fmt.Errorf("%s was not emptied, nor what comes after it (%d of 3 were): %w", p.name, i, err)
 		}
 		done(p.name, "emptied")
 	}
 	return nil
+}
+
+// insist asks a service to reset until it has no delivery in hand any more: a
+// late duplicate, or one that is held.
+func (r *resetCmd) insist(ctx context.Context, c console, p part, reset func(context.Context, string) error) error {
+	shown := showProgress(c.err, func() string { return "waiting for the deliveries that " + p.name + " has in hand" })
+	defer shown.stop()
+	for end := time.Now().Add(r.Timeout); ; {
+		err := reset(ctx, "lab/reset")
+		problem, refused := errors.AsType[*client.ProblemError](err)
+		if !refused || problem.Status != http.StatusConflict || time.Now().After(end) {
+			return err
+		}
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 }
 
 var errLabOff = errors.New("is off: start the services with LAB=on")

@@ -31,9 +31,12 @@ type sparingHandler struct {
 	said *said
 }
 
+// Enabled implements [slog.Handler]. It wants to know what works, too.
+func (h sparingHandler) Enabled(context.Context, slog.Level) bool { return true }
+
 // Handle implements [slog.Handler].
 func (h sparingHandler) Handle(ctx context.Context, r slog.Record) error {
-	if !h.said.again(r) {
+	if !h.said.again(r) || !h.Handler.Enabled(ctx, r.Level) {
 		return nil
 	}
 	return h.Handler.Handle(ctx, r)

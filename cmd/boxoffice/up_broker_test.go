@@ -98,3 +98,18 @@ func TestSparingHandler(t *testing.T) {
 		}
 	})
 }
+
+// With LOG_LEVEL=warn the line that it works again is not shown, but counts.
+func TestTheNextOutageIsNews(t *testing.T) {
+	var out strings.Builder
+	log := slog.New(sparingHandler{
+		slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelWarn}), &said{complaints: map[complaint]*pauses{}},
+	})
+	for range 2 {
+		log.Warn("no connection to the broker", "error", "refused")
+		log.Info("connected to the broker")
+	}
+	if text := out.String(); strings.Count(text, "no connection") != 2 || strings.Contains(text, "connected to") {
+		t.Errorf("two outages: %s", text)
+	}
+}

@@ -72,6 +72,11 @@ func (c *Client) Post(ctx context.Context, path string) error {
 	return c.do(ctx, request{method: http.MethodPost, path: path}, nil)
 }
 
+// Check asks whether Post would be done, and changes nothing.
+func (c *Client) Check(ctx context.Context, path string) error {
+	return c.do(ctx, request{method: http.MethodPost, path: path, query: url.Values{"check": {"true"}}}, nil)
+}
+
 // Health asks once whether the service is ready, or for what else its URL's
 // path stands, and returns the status that it states.
 func (c *Client) Health(ctx context.Context) (string, error) {

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -39,13 +40,20 @@ func (s *Stage) StartBroker(ctx context.Context) error {
 	return nil
 }
 
-// remind tells who was asked to stop the broker that it is still stopped.
-func (s *Stage) remind(ctx context.Context) {
+// remind tells who was asked to stop the broker that it is still stopped. Its
+// error, a *MendError, says so too.
+func (s *Stage) remind(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), mending)
 	defer cancel()
-	if up, err := s.brokerIs(ctx, true); err == nil && !up {
-		s.Say("the broker is still stopped: docker compose start rabbitmq (or rabbitmqctl start_app)")
+	up, err := s.brokerIs(ctx, true)
+	switch {
+	case err != nil:
+		return &MendError{brokerStarts, err}
+	case up:
+		return nil
 	}
+	s.Say("the broker is still stopped: docker compose start rabbitmq (or rabbitmqctl start_app)")
+	return &MendError{brokerStarts, errors.New("you stopped it, and it is still stopped")}
 }
 
 // canStop is nil if the broker can be made unreachable.

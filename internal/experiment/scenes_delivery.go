@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -130,10 +131,13 @@ func poison(ctx context.Context, s *Stage) error {
 	}
 	const mend = "the message is redriven, without its fault script"
 	s.owe(mend, func(ctx context.Context) error {
-		_, err := s.Until(ctx, aWhile, func(ctx context.Context) (bool, error) { // it may be on its way there
+		ok, err := s.Until(ctx, mending/2, func(ctx context.Context) (bool, error) { // it may be on its way there
 			n, err := s.Parked.Redrive(ctx, b.ID)
 			return n > 0, err
 		})
+		if err == nil && !ok {
+			err = errors.New("it was not parked within " + short(mending/2))
+		}
 		return err
 	})
 	letter, err := s.WaitParked(ctx, b)

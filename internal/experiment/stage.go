@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -90,7 +91,7 @@ func (s *Stage) begin(ctx context.Context) error {
 func (s *Stage) close(ctx context.Context) error {
 	err := s.restore(ctx)
 	if s.asked {
-		s.remind(ctx)
+		err = errors.Join(err, s.remind(ctx))
 	}
 	if s.watch != nil {
 		s.watch.close()

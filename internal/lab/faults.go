@@ -62,6 +62,11 @@ type Faults struct {
 	Exit func()
 }
 
+// breath is how long a channel lives before it is lost on purpose. What came back
+// with the faulty delivery, and is renewed (see [RenewAfter]), is through by then:
+// it would be doubled, and in the end parked.
+const breath = 50 * time.Millisecond
+
 var (
 	errInjected = errors.New("injected by the fault script")
 	errLost     = messaging.Unavailable(errors.New("the channel was lost on purpose"))
@@ -101,6 +106,9 @@ func (f Faults) inject(
 		case Drop, Exit:
 			if d.Delivered() < fault.Count {
 				f.strikes(ctx, fault, d)
+				if err := pause(ctx, breath); err != nil {
+					return nil, err
+				}
 				f.die(fault.Action, d.Settler)
 				return nil, errLost
 			}
@@ -153,6 +161,7 @@ func (f Faults) strikes(ctx context.Context, fault Fault, d *messaging.Delivery)
 type loser struct{ messaging.Settler }
 
 func (l loser) Ack() error {
+	time.Sleep(breath)
 	l.Lose()
 	return errLost
 }

@@ -13,6 +13,7 @@ func renewals() []clause {
 	return []clause{
 		{"channels that are lost more often than the limit park nobody, if the lab says so", "", renewalParksNobody},
 		{"and park the message, if it does not", "", limitStaysInForce},
+		{"without delays there is nowhere to wait, and nothing is renewed", "", noRenewalWithoutDelays},
 	}
 }
 
@@ -87,4 +88,27 @@ func limitStaysInForce(f *fixture) {
 		f.Errorf("it was delivered %d times, with a limit of %d", n, messaging.WorkDeliveryLimit)
 	}
 	f.expectContents(b, seatsQueue)
+}
+
+func noRenewalWithoutDelays(f *fixture) {
+	b := f.declared("test")
+	e := newIn()
+	const losses = 3
+	f.serve(service{
+		handle:     func(context.Context, in) ([]messaging.Event, error) { return []messaging.Event{outOf(e)}, nil },
+		renewAfter: 1,
+		middleware: []messaging.Middleware{func(next messaging.HandleFunc) messaging.HandleFunc {
+			return func(ctx context.Context, d *messaging.Delivery, e messaging.Event) ([]messaging.Event, error) {
+				if d.Count < losses {
+					d.Settler.Lose()
+					return nil, errLost
+				}
+				return next(ctx, d, e)
+			}
+		}},
+	})
+	f.publish(b, messaging.ExchangeEvents, "PaymentFailed", wire(f, e))
+	if got := f.next(outQueue); got.CorrelationID != e.BookingKey() {
+		f.Errorf("got the outcome of %s", got.CorrelationID)
+	}
 }

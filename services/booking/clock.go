@@ -2,6 +2,7 @@ package booking
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -18,7 +19,8 @@ const clockSlack = time.Minute
 
 // dueAt is the condition of rows whose next redrive is due at $1, microseconds,
 // with a saga deadline of $2: also if it was noted by a clock that was ahead.
-// The pauses double up to ten times; see claim.
+// The pauses double up to ten times; see claim. (Where replicas do not agree on
+// the deadline, one with a shorter one may redrive the others' young sagas, once.)
 const dueAt = `redrive_at > 0 AND (redrive_at <= $1 OR redrive_at > $1 + 60000000
 	+ CAST($2 AS BIGINT) * (1 << CAST(CASE WHEN redrives < 10 THEN redrives ELSE 10 END AS INTEGER)))`
 
@@ -85,6 +87,7 @@ func (s *Service) forgetTheFuture(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
+	var errs []error
 	before := s.ahead
 	s.ahead = make(map[sighting]time.Time, len(found))
 	for _, v := range found {
@@ -98,8 +101,9 @@ func (s *Service) forgetTheFuture(ctx context.Context, now time.Time) error {
 		}
 		s.log.WarnContext(ctx, "a replica that is gone was last seen in the future: was the clock set back?", "replica", v.instance)
 		if err := s.store.forget(ctx, v); err != nil {
-			return err
+			s.ahead[v] = first
+			errs = append(errs, err)
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }

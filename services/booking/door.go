@@ -195,6 +195,15 @@ func (d *door) finish(ids ...uuid.UUID) []order {
 	return d.promote()
 }
 
+// holds reports whether a booking that has started has a place here.
+func (d *door) holds(id uuid.UUID) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	_, isActive := d.active[id]
+	_, isOverdue := d.overdue[id]
+	return isActive || isOverdue
+}
+
 // expire moves the active bookings that started before the deadline to the
 // overdue budget, oldest first, as far as there is room.
 func (d *door) expire(startedBefore time.Time) []order {

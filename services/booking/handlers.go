@@ -29,7 +29,7 @@ func (s *Service) settle(ctx context.Context, o outcome) error {
 	done, err := s.store.settle(ctx, o)
 	switch {
 	case err != nil && !database.BlamesRow(err):
-		if !database.NotCommitted(err) {
+		if !database.NotCommitted(err) && s.door.holds(o.id) { // else its outcome was counted
 			s.unsure.add(o.id)
 		}
 		return messaging.Unavailable(err)
@@ -44,7 +44,7 @@ func (s *Service) settle(ctx context.Context, o outcome) error {
 		s.counts.conflicts.Add(1)
 		s.log.WarnContext(ctx, "an outcome contradicts the booking's, which stays as it is",
 			"booking", o.id, "status", done.was.status, "contradiction", o.status)
-	case done.verdict == repeats && ours: // our own commit, whose answer was lost
+	case ours && done.was.status != Pending: // our own commit, whose answer was lost
 		s.counts.settled(done.was.status)
 		s.waiters.wake(o.id, nil)
 	case done.verdict == changes && done.was.status == Pending:

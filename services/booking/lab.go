@@ -46,10 +46,18 @@ func (s *Service) postResume(c echo.Context) error {
 }
 
 // postReset empties the store. It is for a stack that is drained and quiet:
-// bookings that run would come back as strangers.
+// bookings that run would come back as strangers. With ?check=true it only says
+// whether it would.
 func (s *Service) postReset(c echo.Context) error {
+	checkOnly, err := httpserver.CheckOnly(c)
+	if err != nil {
+		return err
+	}
 	if stats := s.door.stats(); !s.recovered.Load() || stats.Accepting || stats.Active+stats.Waiting+stats.Overdue > 0 {
 		return notQuiet()
+	}
+	if checkOnly {
+		return c.NoContent(http.StatusNoContent)
 	}
 	if err := s.store.reset(c.Request().Context()); err != nil {
 		return storeDown(err)

@@ -10,8 +10,13 @@ import (
 
 func (r replica) reset(t *testing.T) *httptest.ResponseRecorder {
 	t.Helper()
+	return r.post(t, "/lab/reset")
+}
+
+func (r replica) post(t *testing.T, path string) *httptest.ResponseRecorder {
+	t.Helper()
 	w := httptest.NewRecorder()
-	r.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/lab/reset", nil))
+	r.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, nil))
 	return w
 }
 
@@ -20,6 +25,11 @@ func TestReset(t *testing.T) {
 		r := prepared(t, newService(t, url, participanttest.Deaf{}, true))
 		kept, gone := newID(), newID()
 		r.expect(t, created(kept, 5), reserved(kept, 5))
+		for query, code := range map[string]int{"?check=true": http.StatusNoContent, "?check=1": http.StatusBadRequest} {
+			if w := r.post(t, "/lab/reset"+query); w.Code != code { // and nothing is forgotten
+				t.Errorf("%s: %d %s", query, w.Code, w.Body)
+			}
+		}
 		r.expect(t, failed(gone, 7), released(gone, 7))
 		if w := r.reset(t); w.Code != http.StatusNoContent || w.Body.Len() != 0 {
 			t.Errorf("%d %s", w.Code, w.Body)

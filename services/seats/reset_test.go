@@ -42,6 +42,9 @@ func TestResetRefusesWhileEventsAreHeld(t *testing.T) {
 		if w := r.reset(t); w.Code != http.StatusConflict {
 			t.Errorf("while an event is held: %d %s", w.Code, w.Body)
 		}
+		if w := r.post(t, "/lab/reset?check=true"); w.Code != http.StatusConflict {
+			t.Errorf("whether it would: %d %s", w.Code, w.Body)
+		}
 		rename("gone", "reservations")
 		time.Sleep(10 * time.Second) // longer than between two tries
 		r.expectGet(t, "/seats", `{"total":10,"free":9,"held":[{"seat":5,"bookingId":"`+id.String()+`"}]}`)
