@@ -161,7 +161,7 @@ func (f Faults) strikes(ctx context.Context, fault Fault, d *messaging.Delivery)
 type loser struct{ messaging.Settler }
 
 func (l loser) Ack() error {
-	time.Sleep(breath)
+	<-time.After(breath)
 	l.Lose()
 	return errLost
 }
