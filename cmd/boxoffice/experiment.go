@@ -119,15 +119,13 @@ func (e *experimentCmd) Run(ctx context.Context, c console) error {
 		case errors.Is(err, experiment.ErrCannot) && ctx.Err() == nil:
 			return &codedError{err, exitUnanswered}
 		case err != nil:
+			t.print(c)
 			return err
 		}
 		t.add(result)
 	}
 	if len(experiments) > 1 {
-		fmt.Fprintln(c.out)
-		for _, line := range t.lines {
-			fmt.Fprintln(c.out, line)
-		}
+		t.print(c)
 	}
 	return t.err(len(experiments), e.Unsafe)
 }
@@ -153,6 +151,17 @@ func (t *tally) add(r experiment.Result) {
 func (t *tally) untried(x experiment.Experiment) {
 	t.not++
 	t.lines = append(t.lines, "NOT TRIED  "+x.Name)
+}
+
+// print shows how those ended that were played.
+func (t *tally) print(c console) {
+	if len(t.lines) == 0 {
+		return
+	}
+	fmt.Fprintln(c.out)
+	for _, line := range t.lines {
+		fmt.Fprintln(c.out, line)
+	}
 }
 
 // err is nil if all passed.

@@ -107,6 +107,7 @@ func (l *loadCmd) Run(ctx context.Context, c console) error {
 	if _, err := service.Stats(ctx); err != nil {
 		return startFirst(err)
 	}
+	l.awaitDoor(ctx, c, service)
 	generator := load.New(load.Config{
 		Mode: l.Mode, Rate: l.rate(), MaxOutstanding: l.maxOutstanding(), Concurrency: l.concurrency(),
 		Duration: l.Duration, Count: l.Count, Settle: l.Settle,
@@ -122,6 +123,18 @@ func (l *loadCmd) Run(ctx context.Context, c console) error {
 		return &interruptedError{goesOn: "the table shows what was seen until then"}
 	}
 	return nil
+}
+
+// doorPatience is how long a door that is still starting is waited for. One that
+// stays closed is loaded all the same: that is worth a measurement, too.
+const doorPatience = 10 * time.Second
+
+func (*loadCmd) awaitDoor(ctx context.Context, c console, service *client.Client) {
+	ctx, cancel := context.WithTimeout(ctx, doorPatience)
+	defer cancel()
+	shown := showProgress(c.err, func() string { return "waiting until bookings are taken" })
+	defer shown.stop()
+	_ = service.Accepting(ctx)
 }
 
 func (l *loadCmd) print(c console, result load.Result) error {
