@@ -39,11 +39,11 @@ func (h *inHand) wait() <-chan struct{} {
 	return h.idle
 }
 
-// Idle reports whether the service has no delivery in hand at some moment
+// idle reports whether the service has no delivery in hand at some moment
 // before ctx ends or the patience does. The last event of a saga is seen
 // elsewhere a moment before its delivery is settled here. It knows nothing of
 // messages that wait in a queue, or that another replica has.
-func (p *Participant) Idle(ctx context.Context, patience time.Duration) bool {
+func (p *Participant) idle(ctx context.Context, patience time.Duration) bool {
 	idle := p.deliveries.wait()
 	if idle == nil {
 		return true

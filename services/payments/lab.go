@@ -1,6 +1,7 @@
 package payments
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -44,31 +45,15 @@ func (s *Service) changeBank(c echo.Context, wanted change) error {
 	return c.NoContent(http.StatusNoContent)
 }
 
-// resetPatience is how long a reset waits for the last deliveries.
-const resetPatience = 3 * time.Second
-
 // postReset forgets every payment, the bank's books and what the lab did. It
-// is for a stack that is drained and quiet: it refuses while this replica has
-// deliveries in hand, and cannot know about other replicas.
-// With ?check=true it only says whether it would.
+// refuses while charges run, or are held.
 func (s *Service) postReset(c echo.Context) error {
-	checkOnly, err := httpserver.CheckOnly(c)
-	if err != nil {
-		return err
-	}
-	if !s.Idle(c.Request().Context(), resetPatience) {
-		return &httpserver.Problem{
-			Status: http.StatusConflict,
-			Detail: "Charges are running, or held at the bank's gate. Only a stack that is drained and quiet can be reset.",
+	return s.Reset(c, "Charges are running, or held at the bank's gate.", func(ctx context.Context) error {
+		if err := s.bank.lab.reset(ctx); err != nil {
+			return unavailable(err)
 		}
-	}
-	if checkOnly {
-		return c.NoContent(http.StatusNoContent)
-	}
-	if err := s.bank.lab.reset(c.Request().Context()); err != nil {
-		return unavailable(err)
-	}
-	return c.NoContent(http.StatusNoContent)
+		return nil
+	})
 }
 
 // optional is the field's value, or nil if the object does not have it.

@@ -33,7 +33,7 @@ func TestResetRefusesWhileChargesAreHeld(t *testing.T) {
 		}
 		synctest.Wait()
 		r.expectProblem(t, "/lab/reset", "", http.StatusConflict)
-		time.Sleep(gatePatience - resetPatience + 10*time.Millisecond) // it is between two tries
+		time.Sleep(gatePatience - participant.ResetPatience + 10*time.Millisecond) // it is between two tries
 		r.expectProblem(t, "/lab/reset", "", http.StatusConflict)
 		r.post(t, "/lab/gate/open", "")
 		time.Sleep(aFewLooks + time.Second)
