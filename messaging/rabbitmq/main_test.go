@@ -140,6 +140,11 @@ func (f *fixture) channel() *amqp.Channel {
 // ready waits until the queue holds n messages that nobody holds.
 func (f *fixture) ready(channel *amqp.Channel, n int) {
 	f.Helper()
+	f.readyIn(channel, queue, n)
+}
+
+func (f *fixture) readyIn(channel *amqp.Channel, queue string, n int) {
+	f.Helper()
 	for {
 		q, err := channel.QueueDeclarePassive(queue, true, false, false, false, nil)
 		if err != nil {
