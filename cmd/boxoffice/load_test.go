@@ -54,7 +54,7 @@ func TestLoadVerifyReset(t *testing.T) {
 	for _, step := range []struct{ command, want string }{
 		{"verify", fmt.Sprintf(`^(\d  .* OK\n){4}(?s:.*)read %d bookings, %[1]d reservations, `, bookings)},
 		{"reset", "^booking   drained\npayments  emptied\nseats     emptied\nbooking   emptied\nbooking   takes bookings\n$"},
-		{"verify", `read 0 bookings, 0 reservations, 0 payments, and 100 seats of which 0 are held\n$`},
+		{"verify", `read 0 bookings, 0 reservations, 0 payments, 0 charges, and 100 seats of which 0 are held\n$`},
 	} {
 		code, stdout, stderr := boxoffice(t, nil, append([]string{step.command}, services...)...)
 		if code != 0 || !regexp.MustCompile(step.want).MatchString(stdout) {

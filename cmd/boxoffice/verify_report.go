@@ -33,7 +33,7 @@ func (r verifyReport) print(out io.Writer) error {
 	invariants := []string{
 		"every accepted booking is finished, and a refused one left nothing",
 		"a seat has one holder, which is Confirmed, and a Confirmed booking its seat",
-		"a Confirmed booking is paid and charged once, and no other is charged",
+		"a Confirmed booking is paid and charged its amount, once, and no other is",
 		"a Cancelled booking holds no seat, and free and held seats add up",
 		"no message is left in a work or wait queue",
 	}
@@ -67,8 +67,8 @@ func (r verifyReport) print(out io.Writer) error {
 		}
 	}
 	s := r.snapshot
-	fmt.Fprintf(out, "read %d bookings, %d reservations, %d payments, and %d seats of which %d are held\n",
-		len(s.Bookings), len(s.Reservations), len(s.Payments), s.Total, len(s.Held))
+	fmt.Fprintf(out, "read %d bookings, %d reservations, %d payments, %d charges, and %d seats of which %d are held\n",
+		len(s.Bookings), len(s.Reservations), len(s.Payments), len(s.Charges), s.Total, len(s.Held))
 	switch {
 	case len(found) == 0:
 		return nil

@@ -50,9 +50,12 @@ func (s *stage) stand(t *testing.T) {
 		"/payments": func(w http.ResponseWriter, r *http.Request) {
 			writePage(w, r, "payments", s.Payments, func(p verify.Payment) string { return p.BookingID.String() }, nil)
 		},
+		"/charges": func(w http.ResponseWriter, r *http.Request) {
+			writePage(w, r, "charges", s.Charges, func(c verify.Charge) string { return c.BookingID.String() + c.Amount.String() }, nil)
+		},
 	}
 	s.urls = map[string]string{}
-	for name, paths := range map[string][]string{"": {"/stats", "/bookings"}, "seats-": {"/seats", "/reservations"}, "payments-": {"/payments"}} {
+	for name, paths := range map[string][]string{"": {"/stats", "/bookings"}, "seats-": {"/seats", "/reservations"}, "payments-": {"/payments", "/charges"}} {
 		mux := http.NewServeMux()
 		for _, path := range paths {
 			mux.HandleFunc("GET "+path, routes[path])
@@ -104,7 +107,8 @@ func newStage() *stage {
 			b.Status = "Confirmed"
 			s.Held = append(s.Held, verify.Held{Seat: b.Seat, BookingID: id})
 			s.Reservations = append(s.Reservations, verify.Reservation{BookingID: id, Seat: b.Seat, Status: "reserved"})
-			s.Payments = append(s.Payments, verify.Payment{BookingID: id, Amount: price, Status: "succeeded", Charges: 1})
+			s.Payments = append(s.Payments, verify.Payment{BookingID: id, Amount: price, Status: "succeeded"})
+			s.Charges = append(s.Charges, verify.Charge{BookingID: id, Amount: price})
 		case 3:
 			b.Status = "Rejected"
 			s.Reservations = append(s.Reservations, verify.Reservation{BookingID: id, Seat: b.Seat, Status: "rejected"})
@@ -130,7 +134,7 @@ func TestVerifyFindsNothingWrong(t *testing.T) {
 	s.stand(t)
 	code, stdout, stderr := s.verify(t)
 	want := `^1  .* OK\n2  .* OK\n3  .* OK\n4  .* OK\n5  .* not checked\n     there is no management API to ask what is in the queues: neither BROKER_URL nor --management-url names a RabbitMQ, .*\n` +
-		`read 7 bookings, 7 reservations, 6 payments, and 10 seats of which 3 are held\n$`
+		`read 7 bookings, 7 reservations, 6 payments, 3 charges, and 10 seats of which 3 are held\n$`
 	if code != 0 || stderr != "" || !regexp.MustCompile(want).MatchString(stdout) {
 		t.Errorf("exit %d\n%s%s", code, stdout, stderr)
 	}
@@ -150,11 +154,16 @@ func TestVerifyFindsEachViolation(t *testing.T) {
 		"two holders":      {func(s *stage) { s.Held[2].Seat = 2 }, 2, confirmed, "holds seat 2, which booking"},
 		"a Rejected holds": {func(s *stage) { s.hold(rejected) }, 2, rejected, "holds seat 4, but is Rejected"},
 		"not paid":         {func(s *stage) { s.Payments = slices.Delete(s.Payments, 2, 3) }, 3, confirmed, "with 0 payments"},
-		"charged twice":    {func(s *stage) { s.Payments[confirmed].Charges = 2 }, 3, confirmed, "was charged 2 times"},
+		"charged twice":    {func(s *stage) { s.charge(confirmed) }, 3, confirmed, "was charged 2 times"},
 		"wrong amount": {
 			func(s *stage) { s.Payments[confirmed].Amount = messaging.MustAmount("45") }, 3, confirmed, "costs 450.5, but 45 was paid",
 		},
-		"charged in vain":   {func(s *stage) { s.Payments[5].Charges = 1 }, 3, cancelled, "is Cancelled, but was charged once"},
+		"charged in vain":    {func(s *stage) { s.charge(cancelled) }, 3, cancelled, "is Cancelled, but was charged once"},
+		"a Rejected charged": {func(s *stage) { s.charge(rejected) }, 3, rejected, "is Rejected, but was charged once"},
+		"charged too much": {
+			func(s *stage) { s.Charges[confirmed].Amount = messaging.MustAmount("451") }, 3, confirmed, "costs 450.5, but 451 was charged",
+		},
+		"paid in vain":      {func(s *stage) { s.Payments[5].Status = "succeeded" }, 3, cancelled, "is Cancelled, but its payment succeeded"},
 		"a Cancelled holds": {func(s *stage) { s.hold(cancelled) }, 4, cancelled, "is Cancelled, but holds seat 7"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -170,6 +179,10 @@ func TestVerifyFindsEachViolation(t *testing.T) {
 			}
 		})
 	}
+}
+
+func (s *stage) charge(booking int) {
+	s.Charges = append(s.Charges, verify.Charge{BookingID: s.Bookings[booking].ID, Amount: messaging.MustAmount("5")})
 }
 
 func (s *stage) hold(booking int) {
@@ -190,6 +203,12 @@ func TestVerifyFindsWhatIsNotOfABooking(t *testing.T) {
 				s.Reservations = append(s.Reservations, verify.Reservation{BookingID: stranger, Seat: 9, Status: "rejected"})
 			},
 			`1  .* 1 violation\n     booking ` + stranger.String() + `  trace unknown  has a reservation of seat 9, but no booking\n`,
+		},
+		"nobody's charge": {
+			func(s *stage) {
+				s.Charges = append(s.Charges, verify.Charge{BookingID: stranger, Amount: messaging.MustAmount("5")})
+			},
+			`3  .* 1 violation\n     booking ` + stranger.String() + `  trace unknown  was charged 5, but does not exist\n`,
 		},
 		"a lost seat": {func(s *stage) { s.Free = 6 }, `4  .* 1 violation\n     6 seats free and 3 held are not the 10 of the hall\n`},
 	} {

@@ -29,6 +29,7 @@ func (v Violation) String() string {
 func Check(s Snapshot, accepted ...uuid.UUID) []Violation {
 	c := &checker{
 		bookings: make(map[uuid.UUID]Booking), holds: make(map[uuid.UUID]int), payments: make(map[uuid.UUID][]Payment),
+		charges: make(map[uuid.UUID][]Charge),
 	}
 	for _, b := range s.Bookings {
 		c.bookings[b.ID] = b
@@ -37,6 +38,12 @@ func Check(s Snapshot, accepted ...uuid.UUID) []Violation {
 	c.seats(s)
 	for _, p := range s.Payments {
 		c.payments[p.BookingID] = append(c.payments[p.BookingID], p)
+	}
+	for _, charge := range s.Charges {
+		if _, ok := c.bookings[charge.BookingID]; !ok {
+			c.add(3, charge.BookingID, "was charged %s, but does not exist", charge.Amount)
+		}
+		c.charges[charge.BookingID] = append(c.charges[charge.BookingID], charge)
 	}
 	for _, b := range s.Bookings {
 		c.booking(b)
@@ -48,6 +55,7 @@ type checker struct {
 	bookings map[uuid.UUID]Booking
 	holds    map[uuid.UUID]int // the seat that a booking holds
 	payments map[uuid.UUID][]Payment
+	charges  map[uuid.UUID][]Charge
 	found    []Violation
 }
 
@@ -109,17 +117,19 @@ func (c *checker) seats(s Snapshot) {
 }
 
 func (c *checker) booking(b Booking) {
-	payments := c.payments[b.ID]
-	charges, succeeded := 0, 0
+	payments, charges := c.payments[b.ID], c.charges[b.ID]
+	succeeded := 0
 	for _, p := range payments {
-		charges += p.Charges
 		if p.Status == "succeeded" {
 			succeeded++
 		}
 	}
 	if b.Status != "Confirmed" {
-		if charges > 0 {
-			c.add(3, b.ID, "is %s, but was charged %s", b.Status, Times(charges))
+		if succeeded > 0 {
+			c.add(3, b.ID, "is %s, but its payment succeeded", b.Status)
+		}
+		if len(charges) > 0 {
+			c.add(3, b.ID, "is %s, but was charged %s", b.Status, Times(len(charges)))
 		}
 		return
 	}
@@ -132,8 +142,11 @@ func (c *checker) booking(b Booking) {
 	case payments[0].Amount != b.Amount:
 		c.add(3, b.ID, "costs %s, but %s was paid", b.Amount, payments[0].Amount)
 	}
-	if charges != 1 {
-		c.add(3, b.ID, "is Confirmed, but was charged %s", Times(charges))
+	switch {
+	case len(charges) != 1:
+		c.add(3, b.ID, "is Confirmed, but was charged %s", Times(len(charges)))
+	case charges[0].Amount != b.Amount:
+		c.add(3, b.ID, "costs %s, but %s was charged", b.Amount, charges[0].Amount)
 	}
 }
 

@@ -43,12 +43,18 @@ type Reservation struct {
 	Status    string    `json:"status"`
 }
 
-// Payment is a row of the payments service, and how often the bank charged for it.
+// Payment is a row of the payments service.
 type Payment struct {
 	BookingID uuid.UUID        `json:"bookingId"`
 	Amount    messaging.Amount `json:"amount"`
 	Status    string           `json:"status"`
-	Charges   int              `json:"charges"`
+}
+
+// Charge is a charge in the bank's books, which are the payments service's no more
+// than a bank's are: it may have no payment.
+type Charge struct {
+	BookingID uuid.UUID        `json:"bookingId"`
+	Amount    messaging.Amount `json:"amount"`
 }
 
 // Snapshot is what the services say. It is of one moment only if they are quiet.
@@ -58,6 +64,7 @@ type Snapshot struct {
 	Total, Free  int
 	Reservations []Reservation
 	Payments     []Payment
+	Charges      []Charge
 }
 
 type page struct {
@@ -67,6 +74,7 @@ type page struct {
 	Free         int           `json:"free"`
 	Reservations []Reservation `json:"reservations"`
 	Payments     []Payment     `json:"payments"`
+	Charges      []Charge      `json:"charges"`
 	Next         string        `json:"next"`
 }
 
@@ -84,6 +92,7 @@ func TakeWatched(ctx context.Context, client *http.Client, t Targets, tell func(
 		{messaging.Seats, t.Seats + "/seats"},
 		{messaging.Seats, t.Seats + "/reservations"},
 		{messaging.Payments, t.Payments + "/payments"},
+		{messaging.Payments, t.Payments + "/charges"},
 	} {
 		for next := ""; ; {
 			p, err := get(ctx, client, list.url+"?limit=1000&after="+url.QueryEscape(next))
@@ -94,10 +103,11 @@ func TakeWatched(ctx context.Context, client *http.Client, t Targets, tell func(
 			s.Held = append(s.Held, p.Held...)
 			s.Reservations = append(s.Reservations, p.Reservations...)
 			s.Payments = append(s.Payments, p.Payments...)
+			s.Charges = append(s.Charges, p.Charges...)
 			if p.Total > 0 {
 				s.Total, s.Free = p.Total, p.Free
 			}
-			tell(len(s.Bookings) + len(s.Held) + len(s.Reservations) + len(s.Payments))
+			tell(len(s.Bookings) + len(s.Held) + len(s.Reservations) + len(s.Payments) + len(s.Charges))
 			if next = p.Next; next == "" {
 				break
 			}

@@ -22,9 +22,10 @@ func good() (Snapshot, uuid.UUID, uuid.UUID, uuid.UUID) {
 		Held: []Held{{5, confirmed}}, Total: 10, Free: 9,
 		Reservations: []Reservation{{confirmed, 5, "reserved"}, {rejected, 5, "rejected"}, {cancelled, 7, "released"}},
 		Payments: []Payment{
-			{confirmed, price, "succeeded", 1},
-			{cancelled, dear, "failed", 0},
+			{confirmed, price, "succeeded"},
+			{cancelled, dear, "failed"},
 		},
+		Charges: []Charge{{confirmed, price}},
 	}, confirmed, rejected, cancelled
 }
 
@@ -50,26 +51,34 @@ func TestEachViolationIsCaught(t *testing.T) {
 			s.Reservations = append(s.Reservations, Reservation{uuid.New(), 3, "rejected"})
 		}},
 		"a refusal's payment": {1, func(s *Snapshot, _, _, _ uuid.UUID) {
-			s.Payments = append(s.Payments, Payment{uuid.New(), messaging.MustAmount("1"), "failed", 0})
+			s.Payments = append(s.Payments, Payment{uuid.New(), messaging.MustAmount("1"), "failed"})
 		}},
 		"a lost booking": {1, func(s *Snapshot, _, _, _ uuid.UUID) { s.Bookings = s.Bookings[:2] }},
 		"two holders": {2, func(s *Snapshot, _, _, _ uuid.UUID) {
 			other := Booking{ID: uuid.New(), Seat: 5, Amount: messaging.MustAmount("1"), Status: "Confirmed"}
 			s.Bookings = append(s.Bookings, other)
 			s.Held = append(s.Held, Held{5, other.ID})
-			s.Payments = append(s.Payments, Payment{other.ID, other.Amount, "succeeded", 1})
+			s.Payments = append(s.Payments, Payment{other.ID, other.Amount, "succeeded"})
+			s.Charges = append(s.Charges, Charge{other.ID, other.Amount})
 			s.Free--
 		}},
-		"a Rejected holder":   {2, func(s *Snapshot, _, r, _ uuid.UUID) { s.Held = append(s.Held, Held{6, r}); s.Free-- }},
-		"an unknown holder":   {2, func(s *Snapshot, _, _, _ uuid.UUID) { s.Held = append(s.Held, Held{6, uuid.New()}); s.Free-- }},
-		"another seat":        {2, func(s *Snapshot, _, _, _ uuid.UUID) { s.Held[0].Seat = 6 }},
-		"no seat":             {2, func(s *Snapshot, _, _, _ uuid.UUID) { s.Held, s.Free = nil, 10 }},
-		"no payment":          {3, func(s *Snapshot, _, _, _ uuid.UUID) { s.Payments = s.Payments[1:] }},
-		"another amount":      {3, func(s *Snapshot, _, _, _ uuid.UUID) { s.Payments[0].Amount = messaging.MustAmount("1") }},
-		"charged twice":       {3, func(s *Snapshot, _, _, _ uuid.UUID) { s.Payments[0].Charges = 2 }},
-		"not charged":         {3, func(s *Snapshot, _, _, _ uuid.UUID) { s.Payments[0].Charges = 0 }},
-		"a failed payment":    {3, func(s *Snapshot, _, _, _ uuid.UUID) { s.Payments[0].Status = "failed" }},
-		"cancelled, charged":  {3, func(s *Snapshot, _, _, _ uuid.UUID) { s.Payments[1].Charges = 1 }},
+		"a Rejected holder":  {2, func(s *Snapshot, _, r, _ uuid.UUID) { s.Held = append(s.Held, Held{6, r}); s.Free-- }},
+		"an unknown holder":  {2, func(s *Snapshot, _, _, _ uuid.UUID) { s.Held = append(s.Held, Held{6, uuid.New()}); s.Free-- }},
+		"another seat":       {2, func(s *Snapshot, _, _, _ uuid.UUID) { s.Held[0].Seat = 6 }},
+		"no seat":            {2, func(s *Snapshot, _, _, _ uuid.UUID) { s.Held, s.Free = nil, 10 }},
+		"no payment":         {3, func(s *Snapshot, _, _, _ uuid.UUID) { s.Payments = s.Payments[1:] }},
+		"another amount":     {3, func(s *Snapshot, _, _, _ uuid.UUID) { s.Payments[0].Amount = messaging.MustAmount("1") }},
+		"charged twice":      {3, func(s *Snapshot, _, _, _ uuid.UUID) { s.Charges = append(s.Charges, s.Charges[0]) }},
+		"not charged":        {3, func(s *Snapshot, _, _, _ uuid.UUID) { s.Charges = nil }},
+		"charged too much":   {3, func(s *Snapshot, _, _, _ uuid.UUID) { s.Charges[0].Amount = messaging.MustAmount("451") }},
+		"a failed payment":   {3, func(s *Snapshot, _, _, _ uuid.UUID) { s.Payments[0].Status = "failed" }},
+		"cancelled, charged": {3, func(s *Snapshot, _, _, c uuid.UUID) { s.charge(c) }},
+		"rejected, charged":  {3, func(s *Snapshot, _, r, _ uuid.UUID) { s.charge(r) }},
+		"nobody's charge":    {3, func(s *Snapshot, _, _, _ uuid.UUID) { s.charge(uuid.New()) }},
+		"cancelled, paid":    {3, func(s *Snapshot, _, _, _ uuid.UUID) { s.Payments[1].Status = "succeeded" }},
+		"rejected, paid": {3, func(s *Snapshot, _, r, _ uuid.UUID) {
+			s.Payments = append(s.Payments, Payment{r, messaging.MustAmount("1"), "succeeded"})
+		}},
 		"cancelled, holds":    {4, func(s *Snapshot, _, _, c uuid.UUID) { s.Held = append(s.Held, Held{7, c}); s.Free-- }},
 		"a seat that is gone": {4, func(s *Snapshot, _, _, _ uuid.UUID) { s.Free-- }},
 	} {
@@ -85,6 +94,10 @@ func TestEachViolationIsCaught(t *testing.T) {
 	if found := CheckQueues(map[string]int{"seats.BookingCreated": 2}); len(found) != 1 || found[0].Invariant != 5 {
 		t.Errorf("a message that is left: %v", found)
 	}
+}
+
+func (s *Snapshot) charge(id uuid.UUID) {
+	s.Charges = append(s.Charges, Charge{id, messaging.MustAmount("5")})
 }
 
 func TestTimes(t *testing.T) {

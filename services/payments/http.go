@@ -30,8 +30,12 @@ type paymentsPage struct {
 	Next     string        `json:"next,omitempty"`
 }
 
+func readPage(c echo.Context) (httpserver.Page[uuid.UUID], error) {
+	return httpserver.ReadPage(c, httpserver.Paging{Default: 100, Max: 1000}, uuid.Parse)
+}
+
 func (s *Service) listPayments(c echo.Context) error {
-	page, err := httpserver.ReadPage(c, httpserver.Paging{Default: 100, Max: 1000}, uuid.Parse)
+	page, err := readPage(c)
 	if err != nil {
 		return err
 	}
@@ -56,6 +60,31 @@ func (s *Service) getPayment(c echo.Context) error {
 		return unavailable(err)
 	}
 	return c.JSON(http.StatusOK, toJSON(v))
+}
+
+// chargeJSON is a charge in the bank's books, whether or not there is a payment.
+type chargeJSON struct {
+	BookingID uuid.UUID        `json:"bookingId"`
+	Amount    messaging.Amount `json:"amount"`
+}
+
+type chargesPage struct {
+	Charges []chargeJSON `json:"charges"`
+	Next    string       `json:"next,omitempty"`
+}
+
+func (s *Service) listCharges(c echo.Context) error {
+	page, err := readPage(c)
+	if err != nil {
+		return err
+	}
+	found, err := s.bank.ledger.charges(c.Request().Context(), page.After, page.Limit+1)
+	if err != nil {
+		return unavailable(err)
+	}
+	shown, next := httpserver.Cut(found, page.Limit, func(e Entry) string { return e.BookingID.String() },
+		func(e Entry) chargeJSON { return chargeJSON{BookingID: e.BookingID, Amount: e.Amount} })
+	return c.JSON(http.StatusOK, chargesPage{Charges: shown, Next: next})
 }
 
 func unavailable(err error) error {

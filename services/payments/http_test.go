@@ -44,6 +44,16 @@ func TestHTTP(t *testing.T) {
 		r.expectGet(t, "/payments?limit=1&after="+sampleIDs[0].String(), `{"payments":[`+two+`]}`)
 		r.expectGet(t, "/payments?after="+sampleIDs[1].String(), `{"payments":[]}`)
 		r.expectGet(t, "/payments/"+sampleIDs[1].String(), two)
+
+		charge := `{"bookingId":"01990000-0000-7000-8000-000000000001","amount":450.5}`
+		r.expectGet(t, "/charges", `{"charges":[`+charge+`]}`)
+		if _, err := r.bank.charge(t.Context(), sampleIDs[2], affordable); err != nil { // and then nobody records it
+			t.Fatal(err)
+		}
+		alone := `{"bookingId":"01990000-0000-7000-8000-000000000003","amount":450.5}`
+		r.expectGet(t, "/charges", `{"charges":[`+charge+`,`+alone+`]}`)
+		r.expectGet(t, "/charges?limit=1", `{"charges":[`+charge+`],"next":"`+sampleIDs[0].String()+`"}`)
+		r.expectGet(t, "/charges?after="+sampleIDs[0].String(), `{"charges":[`+alone+`]}`)
 	})
 }
 
@@ -57,6 +67,8 @@ func TestHTTPBadInput(t *testing.T) {
 		"/payments?limit=1001":               {400, "limit"},
 		"/payments?limit=1.5":                {400, "limit"},
 		"/payments?after=7":                  {400, "after"},
+		"/charges?limit=0":                   {400, "limit"},
+		"/charges?after=x":                   {400, "after"},
 		"/payments/7":                        {404, ""},
 		"/payments/" + sampleIDs[2].String(): {404, ""},
 	} {
@@ -83,7 +95,7 @@ func TestHTTPStoreDown(t *testing.T) {
 	if err := r.store.db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{"/payments", "/payments/" + sampleIDs[0].String(), "/ready"} {
+	for _, path := range []string{"/payments", "/charges", "/payments/" + sampleIDs[0].String(), "/ready"} {
 		if code, body := r.get(t, path); code != http.StatusServiceUnavailable || strings.Contains(body, "sql") && path != "/ready" {
 			t.Errorf("GET %s: %d %s, want 503 without internals", path, code, body)
 		}

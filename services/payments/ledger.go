@@ -106,6 +106,16 @@ func (l *ledger) read(ctx context.Context, ids []uuid.UUID) ([]Entry, error) {
 		FROM `+from+` JOIN bank_ledger ON bank_ledger.booking_id = input.booking_id`, args...)
 }
 
+// charges is up to limit charges after a cursor, in the order of their ids.
+func (l *ledger) charges(ctx context.Context, after uuid.UUID, limit int) ([]Entry, error) {
+	found, err := database.Query(ctx, l.db, scanEntry, `SELECT booking_id, amount, verdict FROM bank_ledger
+		WHERE booking_id > $1 AND verdict = 'charged' ORDER BY booking_id LIMIT $2`, after, limit)
+	if err != nil {
+		return nil, fmt.Errorf("list charges: %w", err)
+	}
+	return found, nil
+}
+
 func idsOf[T any](rows []T, id func(T) uuid.UUID) []uuid.UUID {
 	ids := make([]uuid.UUID, len(rows))
 	for i, r := range rows {

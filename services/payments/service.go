@@ -50,6 +50,7 @@ func New(cfg Config, deps participant.Deps) *Service {
 	e := httpserver.New(httpserver.Options{Telemetry: deps.Telemetry, Checks: s.Checks()})
 	e.GET("/payments", s.listPayments)
 	e.GET("/payments/:bookingId", s.getPayment)
+	e.GET("/charges", s.listCharges)
 	if cfg.Lab {
 		e.POST("/lab/gate/close", s.postGate(true))
 		e.POST("/lab/gate/open", s.postGate(false))
