@@ -16,8 +16,8 @@ type bookCmd struct {
 	Seat     int              `required:"" placeholder:"N" help:"The seat's number."`
 	Customer string           `required:"" placeholder:"NAME" help:"Who books."`
 	Amount   messaging.Amount `required:"" placeholder:"A" help:"What is to be paid, with at most two decimals."`
-	Fault    string           `placeholder:"SCRIPT" help:"A fault script for this booking, where the lab is on."`
-	URL      string           `name:"url" default:"http://127.0.0.1:5200" help:"The booking service."`
+	Fault    string           `type:"given" placeholder:"SCRIPT" help:"A fault script for this booking, where the lab is on."`
+	URL      string           `name:"url" env:"BOOKING_URL" default:"http://127.0.0.1:5200" help:"The booking service."`
 	Timeout  time.Duration    `default:"2m" help:"How long to wait for the outcome."`
 
 	JaegerURL string `name:"jaeger-url" env:"JAEGER_URL" placeholder:"URL" help:"Jaeger, for a link to the booking's trace."`
@@ -55,12 +55,27 @@ func (b *bookCmd) Run(ctx context.Context, c console) error {
 	}
 	done, err := book(ctx, service, client.Wish{Seat: b.Seat, Customer: b.Customer, Amount: b.Amount, Fault: b.Fault})
 	if err != nil {
-		return err
+		return b.goesOn(err, done.ID)
 	}
 	fmt.Fprintln(c.out, done)
 	fmt.Fprintln(c.out, "booking", done.ID)
 	fmt.Fprintln(c.out, "trace", traceAt(b.JaegerURL, done.TraceID))
 	return nil
+}
+
+// goesOn says how to see what becomes of a booking whose outcome did not come.
+func (b *bookCmd) goesOn(err error, id string) error {
+	if id == "" {
+		return err
+	}
+	explain := "boxoffice explain " + id
+	if b.URL != upURL {
+		explain += " --url " + b.URL
+	}
+	if i, ok := errors.AsType[*interruptedError](err); ok {
+		return &interruptedError{goesOn: i.goesOn + "; where it stands: " + explain}
+	}
+	return fmt.Errorf("%w\nwhere it stands: %s", err, explain)
 }
 
 // traceAt is the page of a trace in Jaeger, or without Jaeger its id.
@@ -96,11 +111,11 @@ func book(ctx context.Context, c *client.Client, w client.Wish) (booked, error) 
 	took := time.Since(began)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return booked{}, fmt.Errorf("booking %s is still %s after %s (trace %s)", done.ID, done.Status, took.Round(time.Millisecond), done.TraceID)
+		return booked{done, took}, fmt.Errorf("booking %s is still %s after %s (trace %s)", done.ID, done.Status, took.Round(time.Millisecond), done.TraceID)
 	case errors.Is(err, context.Canceled):
-		return booked{}, &interruptedError{goesOn: fmt.Sprintf("booking %s goes on (trace %s)", done.ID, done.TraceID)}
+		return booked{done, took}, &interruptedError{goesOn: fmt.Sprintf("booking %s goes on (trace %s)", done.ID, done.TraceID)}
 	case err != nil:
-		return booked{}, fmt.Errorf("booking %s was accepted, and its outcome not seen: %w", done.ID, err)
+		return booked{done, took}, fmt.Errorf("booking %s was accepted, and its outcome not seen: %w", done.ID, err)
 	}
 	return booked{done, took}, nil
 }

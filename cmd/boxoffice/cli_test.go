@@ -85,6 +85,9 @@ func TestPlainValues(t *testing.T) {
 		args []string
 		want string
 	}{
+		{[]string{"dead", "list", ""}, `[<queue>]: is empty; name one, or leave it out`},
+		{[]string{"dead", "drop", "--id=", "--all", "--yes"}, `--id: is empty; name one, or leave it out`},
+		{append(book, "--fault="), `--fault: is empty; name one, or leave it out`},
 		{[]string{"load", "--duration=2"}, `--duration: "2" has no unit; use for example 2s`},
 		{[]string{"load", "--settle", "1.5"}, `--settle: "1.5" has no unit; use for example 1.5s`},
 		{[]string{"load", "--settle=-1s"}, `--settle: "-1s" must not be below 0s`},
@@ -120,11 +123,12 @@ func TestBookInterrupted(t *testing.T) {
 	c := start(t, nil, "book", "--seat=1", "--amount=1", "--customer=a", "--url", service.URL)
 	<-asked
 	c.signal(syscall.SIGINT)
-	if code := c.exit(); code != exitInterrupted || c.err.String() != "boxoffice: interrupted; booking b1 goes on (trace t1)\n" {
+	where := "where it stands: boxoffice explain b1 --url " + service.URL + "\n"
+	if code := c.exit(); code != exitInterrupted || c.err.String() != "boxoffice: interrupted; booking b1 goes on (trace t1); "+where {
 		t.Errorf("exit %d, said %q", code, c.err)
 	}
 	code, _, stderr := boxoffice(t, nil, "book", "--seat=1", "--amount=1", "--customer=a", "--timeout=100ms", "--url", service.URL)
-	if code != exitFailed || !regexp.MustCompile(`^boxoffice: booking b1 is still Pending after \d+ms \(trace t1\)\n$`).MatchString(stderr) {
+	if code != exitFailed || !regexp.MustCompile(`^boxoffice: booking b1 is still Pending after \d+ms \(trace t1\)\nboxoffice: `+where+"$").MatchString(stderr) {
 		t.Errorf("exit %d, said %q", code, stderr)
 	}
 }

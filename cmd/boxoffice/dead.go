@@ -42,8 +42,8 @@ func (f deadFrom) check(url string) error {
 
 // deadWhich is which parked messages are meant.
 type deadWhich struct {
-	Queue string `arg:"" optional:"" help:"A queue, such as seats.BookingCreated, with or without .dead; without it, all queues."`
-	ID    string `name:"id" placeholder:"ID" help:"Only these: the id of a message, or of a booking."`
+	Queue string `arg:"" optional:"" type:"given" help:"A queue, such as seats.BookingCreated, with or without .dead; without it, all queues."`
+	ID    string `name:"id" type:"given" placeholder:"ID" help:"Only these: the id of a message, or of a booking."`
 }
 
 // queues are the work queues that are meant.

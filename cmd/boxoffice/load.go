@@ -16,7 +16,7 @@ import (
 
 // loadCmd drives the door.
 type loadCmd struct {
-	URL  string    `name:"url" default:"http://127.0.0.1:5200" help:"The booking service."`
+	URL  string    `name:"url" env:"BOOKING_URL" default:"http://127.0.0.1:5200" help:"The booking service."`
 	Mode load.Mode `default:"closed" enum:"open,closed" help:"closed: each client makes its next booking when it has the outcome of the last. open: bookings come at a rate, whatever the answers."`
 
 	Concurrency    *int     `placeholder:"N" help:"Clients of a closed loop (default: 64)."`

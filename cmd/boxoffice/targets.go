@@ -14,9 +14,9 @@ import (
 
 // targets are where the three services answer.
 type targets struct {
-	URL         string `name:"url" default:"http://127.0.0.1:5200" help:"The booking service."`
-	SeatsURL    string `name:"seats-url" placeholder:"URL" help:"The seats service (default: port 5201 of the same host)."`
-	PaymentsURL string `name:"payments-url" placeholder:"URL" help:"The payments service (default: port 5202 of the same host)."`
+	URL         string `name:"url" env:"BOOKING_URL" default:"http://127.0.0.1:5200" help:"The booking service."`
+	SeatsURL    string `name:"seats-url" env:"SEATS_URL" placeholder:"URL" help:"The seats service (default: port 5201 of the same host)."`
+	PaymentsURL string `name:"payments-url" env:"PAYMENTS_URL" placeholder:"URL" help:"The payments service (default: port 5202 of the same host)."`
 }
 
 // Check says what is missing.

@@ -16,7 +16,7 @@ import (
 // traceCmd shows the trace of a booking.
 type traceCmd struct {
 	BookingID string        `arg:"" help:"The id of the booking."`
-	URL       string        `name:"url" default:"http://127.0.0.1:5200" help:"The booking service."`
+	URL       string        `name:"url" env:"BOOKING_URL" default:"http://127.0.0.1:5200" help:"The booking service."`
 	JaegerURL string        `name:"jaeger-url" env:"JAEGER_URL" placeholder:"URL" help:"Jaeger, if the services export to it; without it a running boxoffice up is asked, which keeps its latest traces."`
 	Wait      time.Duration `default:"8s" help:"How long to wait for spans that are still on their way."`
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"strconv"
@@ -11,7 +12,21 @@ import (
 
 // plainValues makes kong say of a flag's wrong value what would be right.
 func plainValues() []kong.Option {
-	return []kong.Option{value(parseDuration), value(parseWhole), value(parseNumber)}
+	return []kong.Option{value(parseDuration), value(parseWhole), value(parseNumber), kong.NamedMapper("given", kong.MapperFunc(decodeGiven))}
+}
+
+// decodeGiven decodes a text that may be left out, and is not empty if it is
+// given: where a script's variable is not set, less is meant than everything.
+func decodeGiven(ctx *kong.DecodeContext, target reflect.Value) error {
+	var text string
+	if err := ctx.Scan.PopValueInto("value", &text); err != nil {
+		return err
+	}
+	if text == "" {
+		return errors.New("is empty; name one, or leave it out")
+	}
+	target.SetString(text)
+	return nil
 }
 
 func value[T any](parse func(text, example string) (T, error)) kong.Option {

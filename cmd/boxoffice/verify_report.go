@@ -73,7 +73,7 @@ func (r verifyReport) print(out io.Writer) error {
 	case len(found) == 0:
 		return nil
 	case r.running != "":
-		return fmt.Errorf("%s; bookings were still running when time was up (%s): --timeout waits longer", violations(len(found)), r.running)
+		return fmt.Errorf("%s; bookings were still running when time was up (%s): --timeout waits longer; boxoffice explain BOOKING-ID says what one waits for", violations(len(found)), r.running)
 	}
 	return errors.New(violations(len(found)))
 }

@@ -231,7 +231,7 @@ func TestVerifySaysThatBookingsRun(t *testing.T) {
 	s.stats.Active = 1
 	s.stand(t)
 	code, _, stderr := s.verify(t)
-	if code != exitFailed || stderr != "boxoffice: 1 violation; bookings were still running when time was up (1 active): --timeout waits longer\n" {
+	if code != exitFailed || stderr != "boxoffice: 1 violation; bookings were still running when time was up (1 active): --timeout waits longer; boxoffice explain BOOKING-ID says what one waits for\n" {
 		t.Errorf("exit %d %s", code, stderr)
 	}
 }

@@ -7,8 +7,11 @@ import (
 	"time"
 )
 
-// lookLimit is how long one look at the bookings may take.
-const lookLimit = 30 * time.Second
+// One look at the bookings may take as long as there is to wait, within these limits.
+const (
+	shortestLook = 10 * time.Second
+	longestLook  = 30 * time.Second
+)
 
 // Quiet waits until no booking runs, and returns what keeps the service from
 // being quiet if it is not so after limit. It looks at least once. tell, if not
@@ -18,7 +21,8 @@ func (c *Client) Quiet(ctx context.Context, limit time.Duration, tell func(why s
 	var look restless
 	var failed error
 	err = poll(ctx, func(ctx context.Context) (bool, error) {
-		ctx, cancel := context.WithTimeout(ctx, lookLimit)
+		most := min(max(time.Until(deadline), shortestLook), longestLook)
+		ctx, cancel := context.WithTimeoutCause(ctx, most, fmt.Errorf("%s %w: no answer within %s", c, ErrUnreachable, most.Round(time.Second)))
 		defer cancel()
 		why, failed = look.why(ctx, c)
 		if failed == nil && tell != nil {

@@ -95,3 +95,13 @@ func TestQuietHasALimit(t *testing.T) {
 		t.Errorf("away: %v", err)
 	}
 }
+
+// A service that hangs while it is waited for is as good as away.
+func TestQuietOfAServiceThatHangs(t *testing.T) {
+	t.Parallel()
+	c := serve(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	_, err := c.Quiet(t.Context(), 50*time.Millisecond, nil)
+	if want := c.String() + " cannot be reached: no answer within 10s"; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}

@@ -33,7 +33,7 @@ type linkState struct {
 func newLink(url, role string, opts Options) *link {
 	l := &link{url: url, name: opts.Name + " " + role, opts: opts, done: make(chan struct{})}
 	l.log = opts.Logger.With("broker", redacted(url), "connection", l.name)
-	l.state.set(linkState{err: errors.New("not connected yet")})
+	l.state.set(linkState{err: errors.New("no answer yet")})
 	return l
 }
 

@@ -19,8 +19,9 @@ type report struct {
 	out     io.Writer
 	said    map[event]*strings.Builder // by package and test
 	passed  int
+	failed  int
 	skipped []string
-	failed  bool
+	broken  bool // a test failed, or a package could not be tested to its end
 }
 
 func newReport(out io.Writer) *report {
@@ -69,9 +70,9 @@ func (r *report) add(e event) {
 			r.forget(e)
 		}
 	case "build-fail":
-		r.failed = true
+		r.broken = true
 	case "fail":
-		r.failed = true
+		r.broken = true
 		r.fail(e)
 	}
 }
@@ -80,6 +81,7 @@ func (r *report) add(e event) {
 // the tests said that a panic or a timeout left without an end.
 func (r *report) fail(e event) {
 	if e.Test != "" {
+		r.failed++
 		r.print(r.buffer(e).String())
 		r.forget(e)
 		return
@@ -98,8 +100,8 @@ func (r *report) end() bool {
 	for _, test := range r.skipped {
 		r.print("SKIPPED, and nothing may be skipped: " + test + "\n")
 	}
-	r.print(fmt.Sprintf("%d tests passed, %d skipped\n", r.passed, len(r.skipped)))
-	return !r.failed && len(r.skipped) == 0
+	r.print(fmt.Sprintf("%d tests passed, %d failed, %d skipped\n", r.passed, r.failed, len(r.skipped)))
+	return !r.broken && len(r.skipped) == 0
 }
 
 func (r *report) buffer(e event) *strings.Builder {

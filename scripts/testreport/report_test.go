@@ -17,7 +17,7 @@ func TestReport(t *testing.T) {
 {"Action":"output","Package":"p","Output":"PASS\n"}
 {"Action":"output","Package":"p","Output":"ok  \tp\t0.1s\n"}
 {"Action":"pass","Package":"p"}`,
-			want: "ok  \tp\t0.1s\n1 tests passed, 0 skipped\n",
+			want: "ok  \tp\t0.1s\n1 tests passed, 0 failed, 0 skipped\n",
 			ok:   true,
 		},
 		"a failed test is heard": {
@@ -25,30 +25,30 @@ func TestReport(t *testing.T) {
 {"Action":"fail","Package":"p","Test":"TestA"}
 {"Action":"output","Package":"p","Output":"FAIL\tp\t0.1s\n"}
 {"Action":"fail","Package":"p"}`,
-			want: "why\nFAIL\tp\t0.1s\n0 tests passed, 0 skipped\n",
+			want: "why\nFAIL\tp\t0.1s\n0 tests passed, 1 failed, 0 skipped\n",
 		},
 		"a test that a panic ended is heard": {
 			in: `{"Action":"output","Package":"p","Test":"TestA","Output":"panic: x\n"}
 {"Action":"fail","Package":"p"}`,
-			want: "panic: x\n0 tests passed, 0 skipped\n",
+			want: "panic: x\n0 tests passed, 0 failed, 0 skipped\n",
 		},
 		"a skipped test is a failure": {
 			in:   `{"Action":"skip","Package":"p","Test":"TestA"}`,
-			want: "SKIPPED, and nothing may be skipped: p TestA\n0 tests passed, 1 skipped\n",
+			want: "SKIPPED, and nothing may be skipped: p TestA\n0 tests passed, 0 failed, 1 skipped\n",
 		},
 		"a package without tests is not": {
 			in:   `{"Action":"skip","Package":"p"}`,
-			want: "0 tests passed, 0 skipped\n",
+			want: "0 tests passed, 0 failed, 0 skipped\n",
 			ok:   true,
 		},
 		"a package that does not build": {
 			in: `{"ImportPath":"p","Action":"build-output","Output":"p.go:1: no\n"}
 {"ImportPath":"p","Action":"build-fail"}`,
-			want: "p.go:1: no\n0 tests passed, 0 skipped\n",
+			want: "p.go:1: no\n0 tests passed, 0 failed, 0 skipped\n",
 		},
 		"what is not JSON is passed on": {
 			in:   "go: no such package\n",
-			want: "go: no such package\n0 tests passed, 0 skipped\n",
+			want: "go: no such package\n0 tests passed, 0 failed, 0 skipped\n",
 			ok:   true, // go test's own exit status tells
 		},
 	} {
