@@ -18,7 +18,7 @@ cd "$(dirname "$0")/.." || exit
 # shellcheck source=scripts/compose/lib.sh
 . scripts/compose/lib.sh
 
-parts=(stack image traces rights faults experiments outages mistakes scale cluster older clock)
+parts=(stack image traces rights faults experiments parked outages mistakes scale cluster older clock)
 for part in "${@:-${parts[@]}}"; do
   if [ ! -f "scripts/compose/$part.sh" ] || [ "$part" = lib ]; then
     echo "no part $part; the parts are: ${parts[*]}" >&2
