@@ -61,10 +61,11 @@ func (e *explainCmd) Run(ctx context.Context, c console) error {
 	f.reservation = f.row(ctx, seats, "reservations/")
 	f.payment = f.row(ctx, payments, "payments/")
 	f.note(messaging.Booking, booking.get(ctx, "stats", &f.door))
-	if !f.booking.Finished() { // else nothing that is parked matters to it
-		if f.parked, err = e.parked(ctx, c, f.booking.ID); err != nil {
-			f.unlooked = oneLine(err)
-		}
+	if f.booking.Finished() { // what is parked matters little to it: it is not waited for
+		e.Timeout = min(e.Timeout, time.Second)
+	}
+	if f.parked, err = e.parked(ctx, c, f.booking.ID); err != nil {
+		f.unlooked = oneLine(err)
 	}
 	var answer traceJSON
 	if booking.get(ctx, "lab/traces/"+f.booking.TraceID, &answer) == nil { // else it is no boxoffice up, and nobody knows

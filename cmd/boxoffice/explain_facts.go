@@ -138,6 +138,15 @@ func (f *facts) finished() []string {
 	case b.Status == "Confirmed" && !sold, b.Status != "Confirmed" && (r.is("reserved") || charged):
 		return []string{"The services contradict each other, which no event will mend.", "What to do: boxoffice verify names the invariant; a person must decide."}
 	}
+	if len(f.parked) > 0 {
+		l := f.parked[0]
+		return []string{
+			fmt.Sprintf("It is finished. A message of it is still parked in %s, after attempt %d: %s",
+				messaging.DeadQueueName(l.Queue), l.Attempts, printable(l.Reason)),
+			"What to do: redriven it would be answered as it was before, and change nothing; or remove it:",
+			fmt.Sprintf("  boxoffice dead drop %s --id %s%s", l.Queue, f.booking.ID, f.at()),
+		}
+	}
 	return []string{"It is finished: nothing more will happen, and there is nothing to do."}
 }
 

@@ -54,6 +54,7 @@ func TestExplainEachState(t *testing.T) {
 		"is tried again":    {"Pending", false, facts{spans: []telemetry.Span{failed, sent, again}}, []string{"waits for seats.BookingCreated."}, "Attempt"},
 		"seats is down":     {"Pending", false, facts{silent: map[string]string{"seats": "refused"}}, []string{"does not answer: refused", "start the service that does not answer"}, "parked"},
 		"done, one is down": {"Confirmed", false, facts{silent: map[string]string{"payments": "refused"}, reservation: reserved}, []string{"It is finished. Whether the others agree"}, "contradict"},
+		"done, one parked":  {"Confirmed", false, facts{reservation: reserved, payment: paid, parked: []messaging.DeadLetter{letter}}, []string{"It is finished. A message of it is still parked in seats.BookingCreated.dead, after attempt 4: no luck", "  boxoffice dead drop seats.BookingCreated --id b1"}, "redrive seats"},
 		"nobody can look":   {"Pending", false, facts{unlooked: "refused"}, []string{"is parked is not known: refused"}, "dead redrive"},
 	} {
 		f := c.f
@@ -127,7 +128,7 @@ What to do: fix the cause, then send the message back to the queue that failed:
 	if code, stdout, _ := explain(b.ID); code != 0 || !strings.Contains(stdout, "It is finished: nothing more will happen") || !strings.Contains(stdout, "payments  succeeded, charged once") {
 		t.Errorf("exit %d\n%s", code, stdout)
 	}
-	code, stdout, stderr = boxoffice(t, nobody, append([]string{"explain", b.ID, "--timeout=1h"}, at...)...) // who is not needed is not asked
+	code, stdout, stderr = boxoffice(t, nobody, append([]string{"explain", b.ID, "--timeout=1h"}, at...)...) // who is not needed is not waited for
 	if code != 0 || stderr != "" || !strings.Contains(stdout, "It is finished") {
 		t.Errorf("finished, without the broker: exit %d\n%s%s", code, stdout, stderr)
 	}
