@@ -18,8 +18,21 @@ import (
 // baggageKey is the member of the W3C baggage that holds the script.
 const baggageKey = "boxoffice.lab.fault"
 
+// What one baggage header holds at most, by the W3C and for OpenTelemetry. Its
+// writers heed no limit, and its readers leave out what is beyond, at random.
+const (
+	MaxBaggage = 8192 // bytes, encoded
+	maxMembers = 64
+)
+
+// ErrTooLong is that of a script beside which there is too much other baggage.
+var ErrTooLong = fmt.Errorf("with the request's own baggage it is too long: encoded, both together may have %d bytes and %d members at most",
+	MaxBaggage, maxMembers)
+
 // With is ctx with a script in its baggage, from which the first publish of the
-// booking, and every message that follows from it, takes it along.
+// booking, and every message that follows from it, takes it along. If that
+// baggage could not be read again whole, it is ErrTooLong: else the script, or
+// what else is there, would be lost on the way and nobody told.
 func With(ctx context.Context, s Script) (context.Context, error) {
 	member, err := baggage.NewMemberRaw(baggageKey, s.String())
 	if err != nil {
@@ -28,6 +41,9 @@ func With(ctx context.Context, s Script) (context.Context, error) {
 	b, err := baggage.FromContext(ctx).SetMember(member)
 	if err != nil {
 		return ctx, fmt.Errorf("put the fault script into the baggage: %w", err)
+	}
+	if _, err := baggage.Parse(b.String()); err != nil {
+		return ctx, ErrTooLong // what was parsed before has no other fault
 	}
 	return baggage.ContextWithBaggage(ctx, b), nil
 }

@@ -77,6 +77,8 @@ type ScriptError struct {
 
 func (e *ScriptError) Error() string { return fmt.Sprintf("at character %d: %s", e.Position, e.Text) }
 
+const wanted = "want <service>.<Event>=<action>, for example seats.BookingCreated=fail*2"
+
 // Parse reads a script such as
 //
 //	seats.BookingCreated=fail*2, payments.SeatReserved=drop
@@ -85,6 +87,9 @@ func (e *ScriptError) Error() string { return fmt.Sprintf("at character %d: %s",
 func Parse(text string) (Script, error) {
 	if len(text) > MaxScript {
 		return nil, &ScriptError{MaxScript + 1, fmt.Sprintf("a script may have %d characters at most", MaxScript)}
+	}
+	if strings.TrimSpace(text) == "" {
+		return nil, &ScriptError{1, "the script is empty; " + wanted}
 	}
 	var script Script
 	position := 1
@@ -107,7 +112,7 @@ func Parse(text string) (Script, error) {
 func parseFault(text string, at int) (Fault, error) {
 	queue, action, ok := strings.Cut(text, "=")
 	if !ok {
-		return Fault{}, &ScriptError{at, "want <service>.<Event>=<action>, for example seats.BookingCreated=fail*2"}
+		return Fault{}, &ScriptError{at, wanted}
 	}
 	queue = strings.TrimSpace(queue)
 	if queues := messaging.WorkQueues(); !slices.Contains(queues, queue) {

@@ -3,6 +3,7 @@ package booking
 import (
 	"context"
 	"net/http"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -13,17 +14,26 @@ import (
 // headerFault is the fault script of one booking.
 const headerFault = "X-Lab-Fault"
 
+// headerBaggage is what the request brings along for all who handle it.
+const headerBaggage = "Baggage"
+
 // withFaults is the request's context with the booking's fault script in its
 // baggage. Without the lab there is none, whatever the request brings along.
 func (s *Service) withFaults(c echo.Context) (context.Context, error) {
+	header := c.Request().Header
 	ctx := lab.Without(c.Request().Context())
-	text := c.Request().Header.Get(headerFault)
-	if !s.cfg.Lab || text == "" {
+	texts := header.Values(headerFault)
+	if !s.cfg.Lab || len(texts) == 0 {
 		return ctx, nil
 	}
-	script, err := lab.Parse(text)
+	script, err := lab.Parse(strings.Join(texts, ", ")) // a list may come in several headers
 	if err == nil {
-		ctx, err = lab.With(ctx, script)
+		// Baggage that is too long by itself is not in ctx any more.
+		if own := strings.Join(header.Values(headerBaggage), ","); len(own) > lab.MaxBaggage {
+			err = lab.ErrTooLong
+		} else {
+			ctx, err = lab.With(ctx, script)
+		}
 	}
 	if err != nil {
 		return nil, &httpserver.Problem{

@@ -56,6 +56,7 @@ func TestAWrongScriptIsNamed(t *testing.T) {
 			"hall.BookingCreated=fail":   "at character 1",
 			strings.Repeat("x", 10_000):  "2000 characters",
 			"seats.BookingCreated=fail*": "from 1 to 10",
+			"":                           "the script is empty; want <service>.<Event>=<action>, for example",
 		} {
 			w := r.post(t.Context(), 5, "X-Lab-Fault: "+script)
 			expectProblem(t, script, w, 422, []string{"X-Lab-Fault"})
@@ -69,6 +70,33 @@ func TestAWrongScriptIsNamed(t *testing.T) {
 	})
 }
 
+// A list may come in several headers, which are one script.
+func TestAScriptInTwoHeaders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, testConfig())
+		r.run()
+		first := "X-Lab-Fault: seats.BookingCreated=drop"
+		if w := r.post(t.Context(), 5, first, "X-Lab-Fault: payments.SeatReserved=poison"); w.Code != http.StatusAccepted {
+			t.Fatalf("%d %s", w.Code, w.Body)
+		}
+		synctest.Wait()
+		if got := r.baggages(); len(got) != 1 || !strings.Contains(got[0], "drop") || !strings.Contains(got[0], "poison") {
+			t.Errorf("baggage: %q", got)
+		}
+		for second, want := range map[string]string{
+			"payments.SeatReserved=burn": "at character 50",
+			"seats.BookingCreated=drop":  "there already",
+			"":                           "at character 28: want",
+		} {
+			w := r.post(t.Context(), 5, first, "X-Lab-Fault: "+second)
+			expectProblem(t, second, w, 422, []string{"X-Lab-Fault"})
+			if p := decode[httpserver.Problem](t, w); !strings.Contains(p.Errors[0].Detail, want) {
+				t.Errorf("%q: %s", second, p.Errors[0].Detail)
+			}
+		}
+	})
+}
+
 func TestWithoutTheLabThereAreNoFaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := testConfig()
@@ -76,7 +104,7 @@ func TestWithoutTheLabThereAreNoFaults(t *testing.T) {
 		r := newRig(t, cfg)
 		r.run()
 		for _, header := range []string{
-			"X-Lab-Fault: seats.BookingCreated=drop*2", "X-Lab-Fault: nonsense",
+			"X-Lab-Fault: seats.BookingCreated=drop*2", "X-Lab-Fault: nonsense", "X-Lab-Fault: ",
 			"Baggage: boxoffice.lab.fault=seats.BookingCreated%3Ddrop",
 		} {
 			if w := r.post(t.Context(), 5, header); w.Code != http.StatusAccepted {
