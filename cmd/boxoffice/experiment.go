@@ -17,8 +17,8 @@ type experimentCmd struct {
 	Names []string `arg:"" optional:"" name:"name" help:"Which: names, or all; list, or nothing, lists them."`
 
 	URL           string           `name:"url" placeholder:"URL" help:"A booking service that is running; without it everything is started here, once for each experiment, and stopped."`
-	SeatsURL      string           `name:"seats-url" placeholder:"URL" help:"The seats service (default: port 5201 of the same host)."`
-	PaymentsURL   string           `name:"payments-url" placeholder:"URL" help:"The payments service (default: port 5202 of the same host)."`
+	SeatsURL      string           `name:"seats-url" env:"SEATS_URL" placeholder:"URL" help:"The seats service (default: port 5201 of the same host)."`
+	PaymentsURL   string           `name:"payments-url" env:"PAYMENTS_URL" placeholder:"URL" help:"The payments service (default: port 5202 of the same host)."`
 	BrokerURL     config.BrokerURL `type:"setting" env:"BROKER_URL" placeholder:"URL" help:"With --url: the RabbitMQ broker that those services share. Some experiments publish events themselves."`
 	ManagementURL string           `name:"management-url" placeholder:"URL" help:"With --url: RabbitMQ's management API (default: guessed from BROKER_URL)."`
 
@@ -33,8 +33,9 @@ type experimentCmd struct {
 // Help shows examples.
 func (*experimentCmd) Help() string {
 	return `Each experiment says what it sets up, what it sends and what happens, and when; then what to look at, and PASS or FAIL.
-With UNSAFE, those that are about that safety must end in FAIL. It exits with 0 if all pass, with 1 if one fails, and with 2 if
-one cannot be tried. Ctrl-C stops it, and mends what was broken on purpose.
+With UNSAFE, those that are about that safety must end in FAIL. If others book meanwhile, as another experiment does, it ends in
+DISTURBED instead. It exits with 0 if all pass, with 1 if one fails, and with 2 if one cannot be tried, or was disturbed. Ctrl-C
+stops it, and mends what was broken on purpose; boxoffice reset does that for one that was killed.
 
 Without --url it needs nothing: it starts the services by itself. With --url, running services must have their lab on, as they do
 under boxoffice up; those on RabbitMQ need BROKER_URL too, and broker-outage asks you to stop the broker.
@@ -132,12 +133,16 @@ func (e *experimentCmd) Run(ctx context.Context, c console) error {
 
 // tally is how several experiments ended.
 type tally struct {
-	failed, asTheyShould, not int
-	lines                     []string
+	failed, asTheyShould, disturbed, not int
+
+	lines []string
 }
 
 func (t *tally) add(r experiment.Result) {
-	if len(r.Broken) > 0 {
+	switch {
+	case r.Disturbed != "":
+		t.disturbed++
+	case len(r.Broken) > 0:
 		t.failed++
 	}
 	line := r.Line()
@@ -171,10 +176,18 @@ func (t *tally) err(all int, off lab.Unsafe) error {
 		return fmt.Errorf("%d of %d failed, as it should with UNSAFE=%s", t.failed, all, off)
 	case t.failed > 0:
 		return fmt.Errorf("%d of %d failed", t.failed, all)
-	case t.not > 0:
-		return &codedError{fmt.Errorf("%d of %d could not be tried", t.not, all), exitUnanswered}
 	}
-	return nil
+	var errs []error
+	if t.disturbed > 0 {
+		errs = append(errs, fmt.Errorf("%d of %d disturbed by others", t.disturbed, all))
+	}
+	if t.not > 0 {
+		errs = append(errs, fmt.Errorf("%d of %d could not be tried", t.not, all))
+	}
+	if len(errs) == 0 {
+		return nil
+	}
+	return &codedError{errors.Join(errs...), exitUnanswered}
 }
 
 func (*experimentCmd) printList(c console) {

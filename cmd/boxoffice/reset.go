@@ -20,8 +20,9 @@ type resetCmd struct {
 
 // Help shows examples.
 func (*resetCmd) Help() string {
-	return `It drains the booking service, waits until no booking runs, forgets all bookings, seats, payments and faults of the
-bank, and takes bookings again. The services must run with LAB=on, as they do under: boxoffice up
+	return `It opens the bank's gate and lets the bank answer, drains the booking service, waits until no booking runs, forgets all
+bookings, seats, payments and faults of the bank, and takes bookings again. So it mends what an experiment that was killed has
+left behind. The services must run with LAB=on, as they do under: boxoffice up
 
 Examples:
 
@@ -52,6 +53,10 @@ func (r *resetCmd) Run(ctx context.Context, c console) (err error) {
 		}
 	}
 	done := func(name, what string) { fmt.Fprintf(c.out, "%-8s  %s\n", name, what) }
+	if err := mendBank(ctx, payments); err != nil {
+		return err
+	}
+	done(payments.name, "gate open, bank answers") // nobody tells whether they were before
 	if err := booking.Post(ctx, "lab/drain"); err != nil {
 		return fmt.Errorf("booking was not drained: %w", err)
 	}
@@ -62,7 +67,7 @@ func (r *resetCmd) Run(ctx context.Context, c console) (err error) {
 			done(booking.name, "takes bookings")
 		}
 	}()
-	if err := r.quiet(ctx, c, booking); err != nil {
+	if err := r.quiet(ctx, c, booking, payments); err != nil {
 		return err
 	}
 	for _, p := range parts { // all before the first, or they would contradict each other
@@ -116,16 +121,37 @@ func (p part) labOn(ctx context.Context) error {
 	return fmt.Errorf("%s: %w", p.name, startFirst(err))
 }
 
-func (r *resetCmd) quiet(ctx context.Context, c console, booking part) error {
+// mendBank ends what keeps bookings from finishing: who broke it may be gone.
+// A delay that the lab gave the bank ends with the reset.
+func mendBank(ctx context.Context, payments part) error {
+	if err := payments.OpenGate(ctx); err != nil {
+		return fmt.Errorf("nothing was emptied: the bank's gate was not opened: %w", err)
+	}
+	if err := payments.MendBank(ctx); err != nil {
+		return fmt.Errorf("nothing was emptied: the bank was not mended: %w", err)
+	}
+	return nil
+}
+
+func (r *resetCmd) quiet(ctx context.Context, c console, booking, payments part) error {
 	var running atomic.Value
 	running.Store("")
 	shown := showProgress(c.err, func() string { return fmt.Sprint("waiting for the bookings that run: ", running.Load()) })
 	why, err := booking.Quiet(ctx, r.Timeout, func(why string) { running.Store(why) })
 	shown.stop()
 	if err == nil && why != "" {
-		err = fmt.Errorf("after %s bookings still run: %s; is the bank's gate closed, a service away, or a message parked? Nothing was emptied", r.Timeout, why)
+		err = fmt.Errorf("after %s bookings still run: %s; %s Nothing was emptied", r.Timeout, why, suspicion(ctx, payments))
 	}
 	return err
+}
+
+// suspicion is what may keep bookings from finishing, as far as payments knows.
+func suspicion(ctx context.Context, payments part) string {
+	problem, refused := errors.AsType[*client.ProblemError](payments.Check(ctx, "lab/reset"))
+	if refused && problem.Status == http.StatusConflict {
+		return "charges are at the bank: it is slow, or somebody has closed its gate, or made it fail, since it was mended."
+	}
+	return "is a service away, or a message parked?"
 }
 
 // resume opens the door again, whatever happened.

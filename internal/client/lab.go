@@ -28,3 +28,14 @@ func (c *Client) Send(ctx context.Context, path string, document, v any) error {
 	}
 	return c.do(ctx, request{method: http.MethodPost, path: path, body: body}, v)
 }
+
+// OpenGate opens the gate in front of the bank of a payments service whose lab is on.
+func (c *Client) OpenGate(ctx context.Context) error { return c.Post(ctx, "lab/gate/open") }
+
+// FailBank makes that bank fail so likely, from 0 to 1, "before" or "after" each charge.
+func (c *Client) FailBank(ctx context.Context, likely float64, when string) error {
+	return c.Send(ctx, "lab/bank", map[string]any{"failure": likely, "when": when}, nil)
+}
+
+// MendBank makes that bank fail no more.
+func (c *Client) MendBank(ctx context.Context) error { return c.FailBank(ctx, 0, "before") }

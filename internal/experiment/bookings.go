@@ -53,6 +53,7 @@ func (s *Stage) Try(ctx context.Context, o Order) (Answer, error) {
 	if o.Fault != "" {
 		r.Header.Set("X-Lab-Fault", o.Fault)
 	}
+	s.asks(+1)
 	res, err := s.http.Do(r)
 	if err != nil {
 		return Answer{}, fmt.Errorf("book: %w", err)
@@ -67,16 +68,21 @@ func (s *Stage) Try(ctx context.Context, o Order) (Answer, error) {
 		a.RetryAfter = time.Duration(seconds) * time.Second
 	}
 	if a.Status != http.StatusAccepted {
+		s.asks(-1)
 		return a, nil
 	}
 	if err := json.Unmarshal(text, &a.Booking); err != nil {
 		return a, fmt.Errorf("book: %w", err)
 	}
 	id, err := uuid.Parse(a.Booking.ID)
+	if err != nil {
+		return a, fmt.Errorf("book: %w", err)
+	}
+	s.asks(-1)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.accepted = append(s.accepted, id)
-	return a, err
+	return a, nil
 }
 
 // Book makes a booking that has to be accepted, and shows what comes of it in the end.

@@ -15,34 +15,27 @@ import (
 // Gate closes or opens the gate in front of the bank.
 func (s *Stage) Gate(ctx context.Context, closed bool) error {
 	const mend = "the bank's gate opens"
-	open := func(ctx context.Context) error { return s.payments.Post(ctx, "lab/gate/open") }
 	if closed {
 		s.Say("the bank's gate is closed: every charge waits")
-		s.owe(mend, open)
+		s.owe(mend, s.payments.OpenGate)
 		return labError(s.payments.Post(ctx, "lab/gate/close"))
 	}
-	return s.mend(ctx, mend, open)
+	return s.mend(ctx, mend, s.payments.OpenGate)
 }
 
 // Bank makes the bank fail each charge, "before" it is made or "after" it.
 func (s *Stage) Bank(ctx context.Context, when string) error {
 	s.Say("the bank does not answer: it fails %s the charge", when)
-	s.owe(bankAnswers, s.bankAnswers)
-	return labError(s.bank(ctx, 1, when))
+	s.owe(bankAnswers, s.payments.MendBank)
+	return labError(s.payments.FailBank(ctx, 1, when))
 }
 
 // BankAnswers ends that.
 func (s *Stage) BankAnswers(ctx context.Context) error {
-	return s.mend(ctx, bankAnswers, s.bankAnswers)
+	return s.mend(ctx, bankAnswers, s.payments.MendBank)
 }
 
 const bankAnswers = "the bank answers again"
-
-func (s *Stage) bankAnswers(ctx context.Context) error { return s.bank(ctx, 0, "before") }
-
-func (s *Stage) bank(ctx context.Context, failure float64, when string) error {
-	return s.payments.Send(ctx, "lab/bank", map[string]any{"failure": failure, "when": when}, nil)
-}
 
 // Drain closes the door of the booking service, or opens it again.
 func (s *Stage) Drain(ctx context.Context, draining bool) error {

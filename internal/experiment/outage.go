@@ -22,7 +22,7 @@ func (s *Stage) StopBroker(ctx context.Context) error {
 	s.Say("(without Docker: rabbitmqctl stop_app). You have %s.", inMinutes(forPeople))
 	s.Say("Leave it off until you are told to start it again, about %s later; have it back within %s then.", 2*aWhile, longest)
 	s.asked = true
-	return s.person(ctx, "stop the broker", false)
+	return s.person(ctx, "stop the broker", false, forPeople)
 }
 
 // StartBroker ends the outage.
@@ -32,7 +32,7 @@ func (s *Stage) StartBroker(ctx context.Context) error {
 	}
 	began := time.Now()
 	s.Say("Start it again now, within %s: docker compose start rabbitmq (or rabbitmqctl start_app)", longest)
-	if err := s.person(ctx, "start the broker again", true); err != nil {
+	if err := s.person(ctx, "start the broker again", true, longest); err != nil {
 		return err
 	}
 	s.asked = false
@@ -73,10 +73,15 @@ const (
 )
 
 // person waits for what only a person can do, until the booking service sees it.
-func (s *Stage) person(ctx context.Context, what string, up bool) error {
-	end := time.Now().Add(forPeople)
+// It should be done within the given time, and is waited for longer.
+func (s *Stage) person(ctx context.Context, what string, up bool, within time.Duration) error {
+	end := time.Now().Add(within)
 	stop := s.progress(func() string {
-		return fmt.Sprintf("waiting for you to %s: %s left", what, short(max(0, time.Until(end))))
+		left := time.Until(end)
+		if left < 0 {
+			return fmt.Sprintf("waiting for you to %s: it was due %s ago", what, short(-left))
+		}
+		return fmt.Sprintf("waiting for you to %s: %s left", what, short(left))
 	})
 	ok, err := s.Until(ctx, forPeople, func(ctx context.Context) (bool, error) { return s.brokerIs(ctx, up) })
 	stop()

@@ -22,21 +22,44 @@ func Run(ctx context.Context, e Experiment, s Stack, out io.Writer) (r Result, e
 		return r, err
 	}
 	defer func() { err = errors.Join(err, stage.close(ctx)) }()
-	for _, step := range []func(context.Context) error{
-		stage.begin,
-		func(ctx context.Context) error { return e.Run(ctx, stage) },
-		stage.restore,
-		stage.invariants,
-	} {
-		if err := step(ctx); err != nil {
-			return r, fmt.Errorf("%s: %w", e.Name, err)
-		}
+	if err := stage.begin(ctx); err != nil {
+		return r, fmt.Errorf("%s: %w", e.Name, err)
+	}
+	disturbed, err := stage.play(ctx, e)
+	if err != nil {
+		return r, fmt.Errorf("%s: %w", e.Name, err)
 	}
 	stage.lookAt(ctx, e)
 	r = Result{
-		Name: e.Name, Broken: stage.broken, Invariants: stage.violated, Took: time.Since(began),
+		Name: e.Name, Broken: stage.broken, Invariants: stage.violated, Disturbed: disturbed, Took: time.Since(began),
 		unsafe: s.Unsafe, shows: slices.Contains(e.Unsafe, s.Unsafe),
 	}
 	r.show(out, e, s)
 	return r, nil
+}
+
+// play plays the scene to its end, and returns what others did meanwhile, or "".
+// If they did something, that it could not go on may be their doing.
+func (s *Stage) play(ctx context.Context, e Experiment) (disturbed string, err error) {
+	failed := e.Run(ctx, s)
+	if err := s.restore(ctx); err != nil {
+		return "", errors.Join(failed, err)
+	}
+	if failed == nil {
+		failed = s.invariants(ctx)
+	}
+	switch {
+	case failed == nil:
+		return s.disturbance(ctx)
+	case errors.Is(failed, ErrCannot):
+		return "", failed
+	}
+	limited, cancel := context.WithTimeout(ctx, mending)
+	defer cancel()
+	if disturbed, err = s.disturbance(limited); err != nil || disturbed == "" {
+		return "", failed // whose services are not there, or are ours alone
+	}
+	s.Say("it cannot go on: %s", failed)
+	s.breaks("it could not go on: " + failed.Error())
+	return disturbed, nil
 }

@@ -20,8 +20,12 @@ func (s *Stage) cancelled(ctx context.Context) (client.Booking, error) {
 		return client.Booking{}, err
 	}
 	ivan, err := s.BookAndWait(ctx, Order{Customer: "ivan", Seat: seat, Amount: tooMuch})
-	if err == nil && (ivan.Status != "Cancelled" || !ivan.SeatReleased) {
-		err = fmt.Errorf("%w: a booking of %s is not Cancelled but %s; start the services with CARD_LIMIT=1000", ErrCannot, tooMuch, ivan.Status)
+	switch {
+	case err != nil:
+	case ivan.Status == "Confirmed":
+		err = fmt.Errorf("%w: a booking of %s is not Cancelled but Confirmed; start the services with CARD_LIMIT=1000", ErrCannot, tooMuch)
+	case !ivan.Finished() || ivan.Status != "Cancelled":
+		err = fmt.Errorf("a booking of %s is not Cancelled, with its seat free again, but %s", tooMuch, ivan.Status)
 	}
 	return ivan, err
 }

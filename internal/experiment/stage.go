@@ -26,17 +26,19 @@ type Stage struct {
 	total             int    // seats of the hall
 	taken             map[int]bool
 	debts             []debt
-	asked             bool     // a person was, to stop the broker
-	cutOff            bool     // the broker was away, for the watch too
-	same              bool     // the services' events were seen on the broker
-	redriven          int      // bookings, before it began
-	queues            []string // worth a look, that depend on settings
+	asked             bool               // a person was, to stop the broker
+	cutOff            bool               // the broker was away, for the watch too
+	same              bool               // the services' events were seen on the broker
+	redriven          int                // bookings, before it began
+	before            map[uuid.UUID]bool // the bookings that there were
+	queues            []string           // worth a look, that depend on settings
 
-	mu       sync.Mutex
-	accepted []uuid.UUID
-	shown    []client.Booking // whose events and traces are worth a look
-	broken   []string
-	violated []int // invariants
+	mu         sync.Mutex
+	accepted   []uuid.UUID
+	unanswered int              // tries: each may have made a booking that we do not know
+	shown      []client.Booking // whose events and traces are worth a look
+	broken     []string
+	violated   []int // invariants
 }
 
 // newStage is a stage that has not begun yet. Close it.
@@ -51,7 +53,7 @@ func newStage(s Stack, out io.Writer) (*Stage, error) {
 	}
 	return &Stage{
 		Stack: s, out: out, booking: booking, payments: payments,
-		http: &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment}}, taken: map[int]bool{},
+		http: &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment}}, taken: map[int]bool{}, before: map[uuid.UUID]bool{},
 	}, nil
 }
 
@@ -62,8 +64,8 @@ func (s *Stage) begin(ctx context.Context) error {
 		return err
 	}
 	if found := verify.Check(before); len(found) > 0 {
-		return fmt.Errorf("%w: something is broken, or still running, before it begins (%s); see boxoffice verify, or empty the stack with boxoffice reset",
-			ErrCannot, found[0])
+		return fmt.Errorf("%w: something is broken, or still running, before it begins (%s): if another experiment, or someone else, uses this stack, let that end first; "+
+			"else see boxoffice verify, or empty the stack with boxoffice reset", ErrCannot, found[0])
 	}
 	door, err := s.Stats(ctx)
 	if err != nil {
@@ -73,6 +75,9 @@ func (s *Stage) begin(ctx context.Context) error {
 		return fmt.Errorf("%w: the booking service has no broker before it begins: %s", ErrCannot, door.Broker)
 	}
 	s.redriven = door.Redriven
+	for _, b := range before.Bookings {
+		s.before[b.ID] = true
+	}
 	s.total = before.Total
 	for _, h := range before.Held {
 		s.taken[h.Seat] = true

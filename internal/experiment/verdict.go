@@ -17,15 +17,19 @@ type Result struct {
 	Name       string
 	Broken     []string // expectations and invariants; none: PASS
 	Invariants []int    // those among them, each once
+	Disturbed  string   // what others did meanwhile, so that Broken may be their doing; or ""
 	Took       time.Duration
 
 	unsafe lab.Unsafe // that was off
 	shows  bool       // what that is for
 }
 
-// Verdict is PASS or FAIL.
+// Verdict is PASS or FAIL, or DISTURBED: nobody knows.
 func (r Result) Verdict() string {
-	if len(r.Broken) == 0 {
+	switch {
+	case r.Disturbed != "":
+		return "DISTURBED"
+	case len(r.Broken) == 0:
 		return "PASS"
 	}
 	return "FAIL"
@@ -38,7 +42,7 @@ func (r Result) Line() string {
 
 // AsItShould reports whether it failed because a safety was off without which
 // it has to fail.
-func (r Result) AsItShould() bool { return len(r.Broken) > 0 && r.shows }
+func (r Result) AsItShould() bool { return r.Verdict() == "FAIL" && r.shows }
 
 // Conclusion is what the safety that was off has to do with it, or "".
 func (r Result) Conclusion() string {
@@ -80,6 +84,14 @@ func (r Result) what() string {
 // show tells it, and what to try next.
 func (r Result) show(out io.Writer, e Experiment, s Stack) {
 	fmt.Fprintf(out, "\n%s  %s  %s\n", r.Verdict(), r.Name, short(r.Took))
+	if r.Disturbed != "" {
+		fmt.Fprintf(out, "      disturbed: %s\n", r.Disturbed)
+		for _, b := range r.Broken {
+			fmt.Fprintf(out, "      broken, perhaps by that: %s\n", b)
+		}
+		fmt.Fprint(out, "      so nobody knows whether it passes: play it again while nobody else uses the stack\n")
+		return
+	}
 	for _, b := range r.Broken {
 		fmt.Fprintf(out, "      broken: %s\n", b)
 	}

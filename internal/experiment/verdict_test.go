@@ -21,6 +21,11 @@ func TestConclusion(t *testing.T) {
 		if got := r.Conclusion(); !strings.HasPrefix(got, want) || want == "" && got != "" {
 			t.Errorf("%+v: %q, want %q", r, got, want)
 		}
+		r.Disturbed = "x"
+		if r.Verdict() != "DISTURBED" || r.AsItShould() {
+			t.Errorf("%+v: disturbed it is a %s", r, r.Verdict())
+		}
+		r.Disturbed = ""
 		if r.AsItShould() != strings.HasPrefix(want, "it fails, as it should") {
 			t.Errorf("%+v: %v", r, r.AsItShould())
 		}
@@ -37,7 +42,8 @@ func TestLastLine(t *testing.T) {
 		"it passes, though it should fail with UNSAFE=ack-first":   {Result{unsafe: lab.AckFirst, shows: true}, Stack{Own: true}},
 		"see it fail: UNSAFE=ack-first boxoffice experiment redel": {Result{}, Stack{Own: true}},
 		"see it fail: start the services with UNSAFE=ack-first":    {Result{}, Stack{}},
-		"broken: that": {Result{Broken: []string{"this", "that"}}, Stack{Own: true}},
+		"so nobody knows whether it passes":                        {Result{Broken: []string{"this"}, Disturbed: "others were there", unsafe: lab.AckFirst, shows: true}, Stack{}},
+		"broken: that":                                             {Result{Broken: []string{"this", "that"}}, Stack{Own: true}},
 	} {
 		var text strings.Builder
 		test.r.show(&text, e, test.s)
