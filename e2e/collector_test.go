@@ -1,10 +1,12 @@
 package e2e_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"testing"
 
@@ -83,6 +85,19 @@ func attributes(list []*commonpb.KeyValue) map[string]any {
 		}
 	}
 	return m
+}
+
+// named are the spans of a trace that have a name, in order of start.
+func (c *collector) named(id, name string) (found []span) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range c.spans {
+		if hex.EncodeToString(s.GetTraceId()) == id && s.GetName() == name {
+			found = append(found, s)
+		}
+	}
+	slices.SortFunc(found, func(a, b span) int { return cmp.Compare(a.GetStartTimeUnixNano(), b.GetStartTimeUnixNano()) })
+	return found
 }
 
 // trace waits until n spans of a trace have arrived, and returns them by name.

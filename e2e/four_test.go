@@ -60,6 +60,7 @@ maria  seat 7  Confirmed
 petro  seat 5  Rejected   seat is taken or does not exist
 ivan   seat 7  Rejected   seat is taken or does not exist
 maria  seat 7  Rejected   seat is taken or does not exist
+book.sh: not free when it began: seat 5, seat 7; sold seats are freed by: boxoffice reset
 `,
 	} {
 		cmd := exec.CommandContext(t.Context(), "../scripts/book.sh")

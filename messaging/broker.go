@@ -43,7 +43,8 @@ type Broker interface {
 	Observe(ctx context.Context, o Observation) error
 
 	// Browse shows each message that is in the queue when it begins to visit,
-	// once, oldest first. A message is removed if visit says so, after it has
+	// once, oldest first; of two that looked at the same time, what the first
+	// gave back comes before the second's. A message is removed if visit says so, after it has
 	// returned; every other one is still there afterwards, and an error from
 	// visit or a crash removes nothing more. Messages that another Browse is
 	// looking at are not seen. A queue that does not exist is ErrNoQueue.

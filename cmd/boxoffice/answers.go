@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"strings"
 	"sync"
@@ -65,10 +66,31 @@ func (p part) get(ctx context.Context, path string, v any) error {
 
 // startFirst says what to do about a service that is not there.
 func startFirst(err error) error {
-	if errors.Is(err, client.ErrUnreachable) {
+	switch {
+	case !errors.Is(err, client.ErrUnreachable):
+		return err
+	case onThisMachine(err):
 		return fmt.Errorf("%w; start the services with: boxoffice up", err)
 	}
-	return err
+	return fmt.Errorf("%w; is it running, and is that its address?", err)
+}
+
+// onThisMachine is whether err is of a connection to a loopback address.
+func onThisMachine(err error) bool {
+	failed, ok := errors.AsType[*net.OpError](err)
+	if !ok {
+		return false
+	}
+	address, ok := failed.Addr.(*net.TCPAddr)
+	return ok && address.IP.IsLoopback()
+}
+
+// urlFlag is the flag for another command about the same services.
+func urlFlag(url string) string {
+	if url == upURL {
+		return ""
+	}
+	return " --url " + url
 }
 
 // oneLine is an error of several lines as one.

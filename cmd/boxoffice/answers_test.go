@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 
@@ -65,6 +67,36 @@ func TestSoon(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// To start everything here mends nothing elsewhere.
+func TestStartFirst(t *testing.T) {
+	t.Parallel()
+	const start, elsewhere = "; start the services with: boxoffice up", "; is it running, and is that its address?"
+	for _, url := range []string{"http://127.0.0.1:1", "http://localhost:1", "http://[::1]:1"} {
+		c, err := client.New(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = c.Stats(t.Context())
+		c.Close()
+		if got := startFirst(err).Error(); !strings.HasPrefix(got, url+" cannot be reached: ") || !strings.HasSuffix(got, start) {
+			t.Errorf("%s: %s", url, got)
+		}
+	}
+	for _, cause := range []error{
+		&net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host", Name: "payments", IsNotFound: true}},
+		&net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{IP: net.IPv4(10, 0, 0, 5), Port: 5200}, Err: syscall.ECONNREFUSED},
+		errors.New("no answer within 10s"),
+	} {
+		err := fmt.Errorf("http://h %w: %w", client.ErrUnreachable, cause)
+		if got := startFirst(err); !errors.Is(got, cause) || got.Error() != err.Error()+elsewhere {
+			t.Error(got)
+		}
+	}
+	if refused := errors.New("422"); startFirst(refused) != refused { //nolint:errorlint // unchanged
+		t.Error("an answer got advice about none")
+	}
 }
 
 func TestOneLine(t *testing.T) {

@@ -53,7 +53,7 @@ func (b *bookCmd) Run(ctx context.Context, c console) error {
 			return err
 		}
 	}
-	done, err := book(ctx, service, client.Wish{Seat: b.Seat, Customer: b.Customer, Amount: b.Amount, Fault: b.Fault})
+	done, err := book(ctx, service, client.Wish{Seat: b.Seat, Customer: b.Customer, Amount: b.Amount, Fault: b.Fault}, b.waits(c))
 	if err != nil {
 		return b.goesOn(err, done.ID)
 	}
@@ -68,14 +68,31 @@ func (b *bookCmd) goesOn(err error, id string) error {
 	if id == "" {
 		return err
 	}
-	explain := "boxoffice explain " + id
-	if b.URL != upURL {
-		explain += " --url " + b.URL
-	}
 	if i, ok := errors.AsType[*interruptedError](err); ok {
-		return &interruptedError{goesOn: i.goesOn + "; where it stands: " + explain}
+		return &interruptedError{goesOn: i.goesOn + "; " + b.where(id)}
 	}
-	return fmt.Errorf("%w\nwhere it stands: %s", err, explain)
+	return fmt.Errorf("%w\n%s", err, b.where(id))
+}
+
+func (b *bookCmd) where(id string) string {
+	return "where it stands: boxoffice explain " + id + urlFlag(b.URL)
+}
+
+// quietWait is how long a booking may take before there is a line about it.
+const quietWait = 2 * time.Second
+
+// waits shows that a booking takes long.
+func (b *bookCmd) waits(c console) func(id string) (stop func()) {
+	return func(id string) func() {
+		began := time.Now()
+		return showProgress(c.err, func() string {
+			took := time.Since(began)
+			if took < quietWait {
+				return ""
+			}
+			return fmt.Sprintf("booking %s is not finished after %d s; %s", id, int(took.Seconds()), b.where(id))
+		}).stop
+	}
 }
 
 // traceAt is the page of a trace in Jaeger, or without Jaeger its id.
@@ -100,14 +117,17 @@ func (b booked) String() string {
 	return line
 }
 
-// book makes a booking and waits for its outcome. Its errors say what to do.
-func book(ctx context.Context, c *client.Client, w client.Wish) (booked, error) {
+// book makes a booking and waits for its outcome, and calls waits meanwhile. Its
+// errors say what to do.
+func book(ctx context.Context, c *client.Client, w client.Wish, waits func(id string) (stop func())) (booked, error) {
 	began := time.Now()
 	accepted, err := c.Book(ctx, w)
 	if err != nil {
 		return booked{}, startFirst(err)
 	}
+	stop := waits(accepted.ID)
 	done, err := c.Finish(ctx, accepted)
+	stop()
 	took := time.Since(began)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):

@@ -28,6 +28,27 @@ func TestBookWithAFaultNeedsTheLab(t *testing.T) {
 	}
 }
 
+// What takes long says so, and where to look.
+func TestBookShowsThatItWaits(t *testing.T) {
+	t.Parallel()
+	status := make(chan string, 1)
+	status <- "Pending"
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case s := <-status:
+			fmt.Fprintf(w, `{"id":"b1","seat":1,"customer":"a","status":%q,"traceId":"t1"}`, s)
+		case <-r.Context().Done():
+		}
+	}))
+	defer service.Close()
+	c := start(t, nil, "book", "--seat=1", "--amount=1", "--customer=a", "--url", service.URL)
+	c.err.find(t, "^booking b1 is not finished after [2-9] s; where it stands: boxoffice explain b1 --url "+service.URL+"$")
+	status <- "Confirmed"
+	if code := c.exit(); code != 0 || strings.Contains(c.err.String(), "\n\n") || strings.HasPrefix(c.err.String(), "\n") {
+		t.Errorf("exit %d, said %q", code, c.err)
+	}
+}
+
 // With Jaeger, the trace is a link.
 func TestBookSaysWhereItsTraceIs(t *testing.T) {
 	t.Parallel()

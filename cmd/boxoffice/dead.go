@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"boxoffice/internal/config"
 	"boxoffice/messaging"
 )
@@ -42,7 +44,7 @@ func (f deadFrom) check(url string) error {
 
 // deadWhich is which parked messages are meant.
 type deadWhich struct {
-	Queue string `arg:"" optional:"" type:"given" help:"A queue, such as seats.BookingCreated, with or without .dead; without it, all queues."`
+	Queue string `arg:"" optional:"" type:"given" help:"Only those of this queue, such as seats.BookingCreated, with or without .dead."`
 	ID    string `name:"id" type:"given" placeholder:"ID" help:"Only these: the id of a message, or of a booking."`
 }
 
@@ -53,10 +55,20 @@ func (w deadWhich) queues() ([]string, error) {
 		return all, nil
 	}
 	queue := strings.TrimSuffix(w.Queue, messaging.DeadQueueName(""))
-	if !slices.Contains(all, queue) {
-		return nil, fmt.Errorf("there is no queue %q; the queues are:\n  %s", w.Queue, strings.Join(all, "\n  "))
+	switch {
+	case slices.Contains(all, queue):
+		return []string{queue}, nil
+	case isID(w.Queue):
+		return nil, fmt.Errorf("there is no queue %q; it looks like an id: --id %s", w.Queue, printable(w.Queue))
 	}
-	return []string{queue}, nil
+	return nil, fmt.Errorf("there is no queue %q; the queues are:\n  %s", w.Queue, strings.Join(all, "\n  "))
+}
+
+// isID is whether text is the id of a booking, or of one of its messages.
+func isID(text string) bool {
+	booking, _, _ := strings.Cut(text, ".")
+	const length = 36 // else trace ids would be some, too
+	return len(booking) == length && uuid.Validate(booking) == nil
 }
 
 func (w deadWhich) matches(l messaging.DeadLetter) bool {

@@ -18,7 +18,7 @@ type deadDropCmd struct {
 	deadFrom
 	All bool   `help:"All parked messages of all queues, or of QUEUE."`
 	Yes bool   `help:"Do not ask."`
-	URL string `name:"url" placeholder:"URL" help:"A running boxoffice up, whose broker is in its process, instead of BROKER_URL."`
+	URL string `name:"url" type:"given" placeholder:"URL" help:"A running boxoffice up, whose broker is in its process, instead of BROKER_URL."`
 
 	answers io.Reader // nil: what the person types
 }

@@ -16,7 +16,7 @@ import (
 type deadListCmd struct {
 	deadWhich
 	deadFrom
-	URL string `name:"url" placeholder:"URL" help:"A running boxoffice up, whose broker is in its process, instead of BROKER_URL."`
+	URL string `name:"url" type:"given" placeholder:"URL" help:"A running boxoffice up, whose broker is in its process, instead of BROKER_URL."`
 }
 
 // Help shows examples.

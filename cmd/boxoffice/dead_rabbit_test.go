@@ -174,6 +174,19 @@ func TestDeadWithoutAStack(t *testing.T) {
 	expectText(t, errs, `^boxoffice: amqp://guest:xxxxx@127\.0\.0\.1:1/: the broker is unreachable: .* refused\n$`)
 }
 
+// Who is refused is not let in later: the whole of --timeout is not waited for.
+func TestDeadRefused(t *testing.T) {
+	t.Parallel()
+	_, url := rabbitDesk(t)
+	for name, wrong := range map[string]string{
+		`username or password not allowed`: strings.Replace(url, "guest:guest@", "guest:hush@", 1),
+		`NOT_ALLOWED - vhost `:             url + "-none",
+	} {
+		_, errs := dead(t, wrong, exitFailed, "list", "--timeout=1h")
+		expectText(t, errs, `(?m)^boxoffice: amqp://guest:xxxxx@\S+: the broker is unreachable: Exception \(\d+\) Reason: .*`+name)
+	}
+}
+
 // A redrive that is killed after the broker has stored the message, and before
 // it knows: nothing is lost, and no more than that one message comes twice.
 func TestRedriveKilledBetweenPublishAndRemoval(t *testing.T) {

@@ -21,7 +21,7 @@ type deadRedriveCmd struct {
 	KeepFault bool   `help:"Leave the fault scripts on the messages: they will strike again."`
 	DryRun    bool   `help:"Only show which messages would be redriven."`
 	Rate      rate   `placeholder:"N/s" help:"At most so many in a second (/s), a minute (/m) or an hour (/h)."`
-	URL       string `name:"url" placeholder:"URL" help:"A running boxoffice up, whose broker is in its process, instead of BROKER_URL."`
+	URL       string `name:"url" type:"given" placeholder:"URL" help:"A running boxoffice up, whose broker is in its process, instead of BROKER_URL."`
 }
 
 // Help shows examples.

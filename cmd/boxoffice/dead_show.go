@@ -23,7 +23,7 @@ import (
 type deadShowCmd struct {
 	deadWhich
 	deadFrom
-	URL string `name:"url" placeholder:"URL" help:"A running boxoffice up, whose broker is in its process, instead of BROKER_URL."`
+	URL string `name:"url" type:"given" placeholder:"URL" help:"A running boxoffice up, whose broker is in its process, instead of BROKER_URL."`
 }
 
 // Help shows examples.

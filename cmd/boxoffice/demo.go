@@ -16,7 +16,7 @@ import (
 
 // demoCmd makes the four bookings.
 type demoCmd struct {
-	URL     string        `name:"url" placeholder:"URL" help:"A booking service that is running; without it everything is started here, and stopped."`
+	URL     string        `name:"url" env:"BOOKING_URL" placeholder:"URL" help:"A booking service that is running; without it everything is started here, and stopped."`
 	Verbose bool          `short:"v" help:"Show the services' logs."`
 	Timeout time.Duration `default:"1m" help:"How long all of it may take."`
 }
@@ -122,7 +122,7 @@ func fourBookings(ctx context.Context, url string, out io.Writer) (cancelled *bo
 		{Seat: 7, Customer: "ivan", Amount: messaging.MustAmount("1500")},
 		{Seat: 7, Customer: "maria", Amount: messaging.MustAmount("600")}, // once ivan's seat is free again
 	} {
-		b, err := book(ctx, service, w)
+		b, err := book(ctx, service, w, func(string) func() { return func() {} })
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", w.Customer, err)
 		}
@@ -131,7 +131,8 @@ func fourBookings(ctx context.Context, url string, out io.Writer) (cancelled *bo
 		case b.Status == "Cancelled":
 			cancelled = &b
 		case b.Status == "Rejected" && w.Customer != "petro":
-			sold = "\nSome seats had been sold before: who asks for them is Rejected. Services that start anew have them all.\n"
+			sold = "\nSome seats had been sold before: who asks for them is Rejected. All are free again, and all bookings forgotten, after: boxoffice reset" +
+				urlFlag(url) + "\n"
 		}
 	}
 	fmt.Fprint(out, sold)

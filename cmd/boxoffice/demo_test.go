@@ -8,10 +8,10 @@ import (
 )
 
 // theFour is what the bookings come to on services that start anew.
-const theFour = `^olena  seat 5  Confirmed  {2,4}\d+ ms
+const theFour = `^olena  seat 5  Confirmed  {2,6}\d+ ms
 petro  seat 5  Rejected   {2,6}\d+ ms  seat is taken or does not exist
-ivan   seat 7  Cancelled  {2,4}\d+ ms  insufficient funds
-maria  seat 7  Confirmed  {2,4}\d+ ms
+ivan   seat 7  Cancelled  {2,6}\d+ ms  insufficient funds
+maria  seat 7  Confirmed  {2,6}\d+ ms
 `
 
 const theTree = `

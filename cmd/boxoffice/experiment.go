@@ -16,9 +16,9 @@ import (
 type experimentCmd struct {
 	Names []string `arg:"" optional:"" name:"name" help:"Which: names, or all; list, or nothing, lists them."`
 
-	URL           string           `name:"url" placeholder:"URL" help:"A booking service that is running; without it everything is started here, once for each experiment, and stopped."`
-	SeatsURL      string           `name:"seats-url" env:"SEATS_URL" placeholder:"URL" help:"The seats service (default: port 5201 of the same host)."`
-	PaymentsURL   string           `name:"payments-url" env:"PAYMENTS_URL" placeholder:"URL" help:"The payments service (default: port 5202 of the same host)."`
+	URL           string           `name:"url" placeholder:"URL" help:"A booking service that is running (default: $BOOKING_URL); without it everything is started here, once for each experiment, and stopped."`
+	SeatsURL      string           `name:"seats-url" placeholder:"URL" help:"The seats service (default: $SEATS_URL, or port 5201 of the same host)."`
+	PaymentsURL   string           `name:"payments-url" placeholder:"URL" help:"The payments service (default: $PAYMENTS_URL, or port 5202 of the same host)."`
 	BrokerURL     config.BrokerURL `type:"setting" env:"BROKER_URL" placeholder:"URL" help:"With --url: the RabbitMQ broker that those services share. Some experiments publish events themselves."`
 	ManagementURL string           `name:"management-url" placeholder:"URL" help:"With --url: RabbitMQ's management API (default: guessed from BROKER_URL)."`
 
@@ -51,6 +51,14 @@ Examples:
   BROKER_URL=amqp://guest:guest@localhost:5672/ boxoffice experiment all --reset --url http://127.0.0.1:5200`
 }
 
+// AfterApply takes what was not given from the environment.
+func (e *experimentCmd) AfterApply() error { //nolint:unparam // kong wants an error
+	t := e.targets()
+	t.fromEnvironment()
+	e.URL, e.SeatsURL, e.PaymentsURL = t.URL, t.SeatsURL, t.PaymentsURL
+	return nil
+}
+
 // Check says what does not fit together.
 func (e *experimentCmd) Check() error {
 	var errs []error
@@ -60,7 +68,7 @@ func (e *experimentCmd) Check() error {
 	if e.URL != "" {
 		errs = append(errs, e.targets().Check())
 		if e.Unsafe != "" {
-			errs = append(errs, errors.New("UNSAFE is a setting of the services, which run already: start them with it, or leave --url out"))
+			errs = append(errs, errors.New("UNSAFE is a setting of the services, which run already: start them with it, or leave --url (BOOKING_URL) out"))
 		}
 	}
 	switch {
@@ -88,8 +96,8 @@ func (e *experimentCmd) list() bool {
 	return len(e.Names) == 0 || len(e.Names) == 1 && e.Names[0] == listName
 }
 
-func (e *experimentCmd) targets() targets {
-	return targets{URL: e.URL, SeatsURL: e.SeatsURL, PaymentsURL: e.PaymentsURL}
+func (e *experimentCmd) targets() *targets {
+	return &targets{URL: e.URL, SeatsURL: e.SeatsURL, PaymentsURL: e.PaymentsURL}
 }
 
 // Run lists the experiments, or plays them one after the other.

@@ -36,14 +36,14 @@ func (e *experimentCmd) against(ctx context.Context, c console, x experiment.Exp
 			return r, &codedError{err, exitUnanswered}
 		}
 	}
-	reader := &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment}, Timeout: time.Minute}
+	reader := &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment}, Timeout: answerLimit}
 	defer reader.CloseIdleConnections()
 	queues := &verifyCmd{ManagementURL: e.ManagementURL, BrokerURL: e.BrokerURL}
 	stack := experiment.Stack{
 		Targets: urls, What: "running services at " + urls.Booking + ", " + urls.Seats + " and " + urls.Payments,
 		Parked: parkedAtUp{e.URL}, Hint: e.hint,
 		Queues: func(ctx context.Context, settled, deadline time.Time) (map[string]int, string, error) {
-			q, unknown, err := queues.queues(ctx, reader, settled.Add(verify.FiguresAge), deadline.Add(verify.FiguresAge))
+			q, unknown, err := queues.queues(ctx, reader, settled.Add(verify.FiguresAge), deadline.Add(verify.FiguresAge), func(verify.Queues) {})
 			return q.Work, unknown, err
 		},
 		RetryDelays: e.RetryDelays, Patience: e.Patience,
@@ -62,7 +62,7 @@ func (e *experimentCmd) against(ctx context.Context, c console, x experiment.Exp
 		stack.What += ", and their broker " + stack.At
 	}
 	if e.Reset {
-		empty := resetCmd{targets: e.targets(), Timeout: emptying}
+		empty := resetCmd{targets: *e.targets(), Timeout: emptying}
 		if err := empty.Run(ctx, console{io.Discard, c.err}); err != nil {
 			return r, &codedError{fmt.Errorf("--reset: %w", err), exitUnanswered}
 		}

@@ -19,7 +19,7 @@ import (
 type explainCmd struct {
 	targets
 
-	BookingID string           `arg:"" help:"The id of the booking."`
+	BookingID string           `arg:"" type:"given" help:"The id of the booking."`
 	BrokerURL config.BrokerURL `type:"setting" env:"BROKER_URL" placeholder:"URL" help:"The RabbitMQ broker, for parked messages; without it a running boxoffice up is asked."`
 	Timeout   time.Duration    `default:"3s" help:"How long to wait for a broker that cannot be reached."`
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -53,7 +54,7 @@ func (f *facts) explain(now time.Time) []string {
 	}
 	lines = append(lines, "It waits for "+strings.Join(queues, " and for ")+".")
 	for _, queue := range queues {
-		if text := f.retry(queue); text != "" {
+		if text := f.retry(queue, now); text != "" {
 			lines = append(lines, text)
 		}
 	}
@@ -64,7 +65,7 @@ func (f *facts) explain(now time.Time) []string {
 	if f.unlooked != "" {
 		lines = append(lines, "Whether a message of it is parked is not known: "+f.unlooked)
 	}
-	return append(append(lines, ""), f.whatToDo(queues)...)
+	return append(append(lines, ""), f.whatToDo(queues, now)...)
 }
 
 func because(reason string) string {
@@ -138,20 +139,36 @@ func (f *facts) finished() []string {
 	case b.Status == "Confirmed" && !sold, b.Status != "Confirmed" && (r.is("reserved") || charged):
 		return []string{"The services contradict each other, which no event will mend.", "What to do: boxoffice verify names the invariant; a person must decide."}
 	}
-	if len(f.parked) > 0 {
-		l := f.parked[0]
+	known := r != nil // else seats has forgotten it, or never heard of it
+	switch {
+	case len(f.parked) > 0:
+		return f.finishedParked(f.parked[0], known)
+	case !known:
 		return []string{
-			fmt.Sprintf("It is finished. A message of it is still parked in %s, after attempt %d: %s",
-				messaging.DeadQueueName(l.Queue), l.Attempts, printable(l.Reason)),
-			"What to do: redriven it would be answered as it was before, and change nothing; or remove it:",
-			fmt.Sprintf("  boxoffice dead drop %s --id %s%s", l.Queue, f.booking.ID, f.at()),
+			"It is finished for booking, but seats knows nothing of it: an event of it may still be on its way.",
+			"What to do: nothing; boxoffice verify waits for that.",
 		}
 	}
 	return []string{"It is finished: nothing more will happen, and there is nothing to do."}
 }
 
+// finishedParked is advice about a message that came too late. Where its booking
+// is not known, it would begin anew.
+func (f *facts) finishedParked(l messaging.DeadLetter, known bool) []string {
+	state, advice := "It is finished", "redriven it would be answered as it was before, and change nothing; or remove it:"
+	if !known {
+		state, advice = "It is finished for booking, but seats knows nothing of it", "remove it, for redriven it may take a seat for nobody:"
+	}
+	return []string{
+		fmt.Sprintf("%s. A message of it is still parked in %s, after attempt %d: %s",
+			state, messaging.DeadQueueName(l.Queue), l.Attempts, printable(l.Reason)),
+		"What to do: " + advice,
+		fmt.Sprintf("  boxoffice dead drop %s --id %s%s", l.Queue, f.booking.ID, f.at()),
+	}
+}
+
 // retry says where a copy of a failed message waits, if the trace shows one.
-func (f *facts) retry(queue string) string {
+func (f *facts) retry(queue string, now time.Time) string {
 	var sent, handled *telemetry.Span
 	for i, s := range f.spans { // in the order of their start
 		key, isRetry := strings.CutPrefix(s.Name, "publish "+messaging.ExchangeRetry+" ")
@@ -168,12 +185,25 @@ func (f *facts) retry(queue string) string {
 	key := strings.TrimPrefix(sent.Name, "publish "+messaging.ExchangeRetry+" ")
 	delay, _, _ := strings.Cut(key, ".")
 	service, _, _ := strings.Cut(queue, ".")
-	if handled.Error == "" { // held, or renewed
-		return fmt.Sprintf("A copy of its message waits outside in %s.wait.%s, as the same attempt; it comes back %s after %s.",
-			service, delay, delay, sent.End.Local().Format("15:04:05.000"))
+	wait, err := time.ParseDuration(delay)
+	if err != nil { // it is not as boxoffice writes it
+		return ""
 	}
-	return fmt.Sprintf("Attempt %v of %s failed (%s); the next one comes from %s.wait.%s, %s after %s.", handled.Attributes["boxoffice.attempt"],
-		queue, handled.Error, service, delay, delay, sent.End.Local().Format("15:04:05.000"))
+	when := comesBack(sent.End.Add(wait), now)
+	if handled.Error == "" { // held, or renewed
+		return fmt.Sprintf("A copy of its message waits outside in %s.wait.%s, as the same attempt; it %s.", service, delay, when)
+	}
+	return fmt.Sprintf("Attempt %v of %s failed (%s); the next one waits in %s.wait.%s; it %s.", handled.Attributes["boxoffice.attempt"],
+		queue, handled.Error, service, delay, when)
+}
+
+// comesBack is when a copy leaves the queue in which it waits.
+func comesBack(due, now time.Time) string {
+	at := due.Local().Format(time.TimeOnly)
+	if left := due.Sub(now); left > 0 {
+		return fmt.Sprintf("comes back at about %s, in %.0f s", at, math.Ceil(left.Seconds()))
+	}
+	return "is due since " + at
 }
 
 // at is the flag for a command about parked messages.
@@ -185,7 +215,7 @@ func (f *facts) at() string {
 }
 
 // whatToDo is advice about a booking that waits.
-func (f *facts) whatToDo(queues []string) []string {
+func (f *facts) whatToDo(queues []string, now time.Time) []string {
 	switch {
 	case len(f.parked) > 0:
 		l := f.parked[0]
@@ -197,7 +227,7 @@ func (f *facts) whatToDo(queues []string) []string {
 		return []string{"What to do: start the service that does not answer; the queue keeps its events."}
 	case f.door.Broker != "ok" && f.door.Broker != "":
 		return []string{
-			"The broker cannot be reached: " + f.door.Broker,
+			"The broker cannot be reached: " + strings.TrimPrefix(f.door.Broker, "the broker is unreachable: "),
 			"What to do: start it; everything goes on by itself.",
 		}
 	case queues[0] == "seats.BookingCreated" && f.door.Waiting > 0:
@@ -205,19 +235,21 @@ func (f *facts) whatToDo(queues []string) []string {
 			fmt.Sprintf("Bookings wait behind the door (%d), perhaps this one too: it starts when others have finished.", f.door.Waiting),
 			"What to do: nothing.",
 		}
-	case f.retry(queues[0]) != "":
+	case f.retry(queues[0], now) != "":
 		return []string{"What to do: nothing; it is tried again by itself, and parked after the last attempt."}
-	case queues[0] == "payments.SeatReserved":
-		return []string{
-			"The bank has not answered yet: it is slow, does not answer, or its gate is closed (POST /lab/gate/open on payments opens it).",
-			"What to do: nothing; the payment is held until the bank answers.",
-		}
 	}
-	if f.door.Stalled > 0 {
-		return []string{
+	var lines []string
+	atBank := queues[0] == "payments.SeatReserved"
+	if atBank {
+		lines = []string{"Either its message is on its way, or the bank has not answered (it is slow, or its gate is closed: POST /lab/gate/open on payments opens it), or the message was lost."}
+	}
+	switch {
+	case f.door.Stalled > 0:
+		return append(lines,
 			fmt.Sprintf("Bookings are stalled (%d), perhaps this one too: they were published again as often as REDRIVE_LIMIT allows.", f.door.Stalled),
-			"What to do: find what keeps its events (boxoffice trace, boxoffice dead list), mend it, and start booking anew: it publishes its unfinished bookings again.",
-		}
+			"What to do: find what keeps its events (boxoffice trace, boxoffice dead list), mend it, and start booking anew: it publishes its unfinished bookings again.")
+	case atBank:
+		return append(lines, "What to do: nothing for now; if it was lost, the booking is published again after SAGA_DEADLINE (60 s by default).")
 	}
 	return []string{"What to do: nothing for now. If its message was lost, the booking is published again after SAGA_DEADLINE (60 s by default), and goes on from where it stands."}
 }

@@ -113,8 +113,9 @@ func (g *goneError) Error() string { return fmt.Sprintf("%s: %v", g.url, g.cause
 func (g *goneError) Unwrap() error { return g.cause }
 
 // watch shows progress, and ends the context that it returns with a *goneError
-// once the broker could not be reached for longer than the patience. Stop it
-// before anything else is printed, and before the operator is closed.
+// once the broker could not be reached for longer than the patience, or does not
+// let us in. Stop it before anything else is printed, and before the operator is
+// closed.
 func (o *operator) watch(ctx context.Context) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	progress := showProgress(o.console.err, o.status)
@@ -131,7 +132,7 @@ func (o *operator) watch(ctx context.Context) (_ context.Context, stop func()) {
 			}
 			if err := o.broker.Ready(); err == nil {
 				worked = time.Now()
-			} else if time.Since(worked) >= o.patience {
+			} else if refused(err) || time.Since(worked) >= o.patience {
 				cancel(&goneError{o.url, err})
 				return
 			}

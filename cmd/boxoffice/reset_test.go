@@ -46,7 +46,7 @@ func TestResetOfAStackThatIsNotQuiet(t *testing.T) {
 func TestResetWaitsForALateDuplicate(t *testing.T) {
 	t.Parallel()
 	_, services := labStack(t, "LOG_LEVEL=info")
-	const fault = "seats.BookingCreated=delay:8s,seats.BookingCreated=drop-after-publish" // longer than seats waits
+	const fault = "seats.BookingCreated=delay:12s,seats.BookingCreated=drop-after-publish" // longer than seats waits
 	if code, _, stderr := boxoffice(t, nil, "book", "--seat=1", "--customer=olena", "--amount=1", "--fault="+fault, services[0]); code != 0 {
 		t.Fatalf("exit %d\n%s", code, stderr)
 	}

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
 	"net/url"
+	"os"
 	"strings"
 
 	"boxoffice/internal/client"
@@ -14,26 +16,43 @@ import (
 
 // targets are where the three services answer.
 type targets struct {
-	URL         string `name:"url" env:"BOOKING_URL" default:"http://127.0.0.1:5200" help:"The booking service."`
-	SeatsURL    string `name:"seats-url" env:"SEATS_URL" placeholder:"URL" help:"The seats service (default: port 5201 of the same host)."`
-	PaymentsURL string `name:"payments-url" env:"PAYMENTS_URL" placeholder:"URL" help:"The payments service (default: port 5202 of the same host)."`
+	URL         string `name:"url" placeholder:"URL" help:"The booking service (default: $BOOKING_URL, or http://127.0.0.1:5200)."`
+	SeatsURL    string `name:"seats-url" placeholder:"URL" help:"The seats service (default: $SEATS_URL, or port 5201 of the same host)."`
+	PaymentsURL string `name:"payments-url" placeholder:"URL" help:"The payments service (default: $PAYMENTS_URL, or port 5202 of the same host)."`
+}
+
+// AfterApply takes what was not given from the environment.
+func (t *targets) AfterApply() error { //nolint:unparam // kong wants an error
+	t.fromEnvironment()
+	t.URL = cmp.Or(t.URL, upURL)
+	return nil
+}
+
+// fromEnvironment takes the three URLs from there, unless --url names another
+// stack, to which the variables' seats and payments do not belong.
+func (t *targets) fromEnvironment() {
+	if t.URL == "" {
+		t.URL = os.Getenv("BOOKING_URL")
+		t.SeatsURL = cmp.Or(t.SeatsURL, os.Getenv("SEATS_URL"))
+		t.PaymentsURL = cmp.Or(t.PaymentsURL, os.Getenv("PAYMENTS_URL"))
+	}
 }
 
 // Check says what is missing.
-func (t targets) Check() error {
+func (t *targets) Check() error {
 	_, err := t.find()
 	return err
 }
 
 // find fills in what was not given. Ports are guessed only beside the booking
 // service's usual one: with another, what answers there may belong to others.
-func (t targets) find() (verify.Targets, error) {
+func (t *targets) find() (verify.Targets, error) {
 	u, err := url.Parse(t.URL)
 	if err != nil || u.Host == "" {
 		return verify.Targets{}, fmt.Errorf("%q is not the URL of a service; use for example http://127.0.0.1:5200", t.URL)
 	}
 	if u.Port() != "5200" && (t.SeatsURL == "" || t.PaymentsURL == "") {
-		return verify.Targets{}, errors.New("--url has not the usual port 5200: say --seats-url and --payments-url too")
+		return verify.Targets{}, fmt.Errorf("%s has not the usual port 5200: say --seats-url and --payments-url too", u.Redacted())
 	}
 	at := func(given, port string) string {
 		if given == "" {

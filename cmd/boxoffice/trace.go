@@ -15,7 +15,7 @@ import (
 
 // traceCmd shows the trace of a booking.
 type traceCmd struct {
-	BookingID string        `arg:"" help:"The id of the booking."`
+	BookingID string        `arg:"" type:"given" help:"The id of the booking."`
 	URL       string        `name:"url" env:"BOOKING_URL" default:"http://127.0.0.1:5200" help:"The booking service."`
 	JaegerURL string        `name:"jaeger-url" env:"JAEGER_URL" placeholder:"URL" help:"Jaeger, if the services export to it; without it a running boxoffice up is asked, which keeps its latest traces."`
 	Wait      time.Duration `default:"8s" help:"How long to wait for spans that are still on their way."`
@@ -65,19 +65,11 @@ func (t *traceCmd) Run(ctx context.Context, c console) error {
 	}
 	fmt.Fprintf(c.out, "%s\ntrace %s\n\n%s", line, b.TraceID, telemetry.Tree(spans))
 	if !b.Finished() {
-		fmt.Fprintf(c.out, "\nThe booking is still %s: more may come. What it waits for, says: boxoffice explain %s%s\n", unfinished(b), b.ID, t.at())
+		fmt.Fprintf(c.out, "\nThe booking is still %s: more may come. What it waits for, says: boxoffice explain %s%s\n", unfinished(b), b.ID, urlFlag(t.URL))
 	} else if !whole(b, spans) {
 		fmt.Fprintln(c.err, "Some spans are missing: their service has not sent them yet, or crashed before it could.")
 	}
 	return nil
-}
-
-// at is the flag for another command about the same services.
-func (t *traceCmd) at() string {
-	if t.URL == upURL {
-		return ""
-	}
-	return " --url " + t.URL
 }
 
 // unfinished is how a booking stands that waits for something.

@@ -230,6 +230,9 @@ func TestDeadHelp(t *testing.T) {
 		if code := run(context.Background(), append(strings.Fields(command), "--help"), console{&out, &out}); code != 0 {
 			t.Errorf("%s --help: exit %d", command, code)
 		}
+		if queue := strings.Contains(out.String(), "<queue>"); queue != strings.HasPrefix(command, "dead") || queue && !strings.Contains(out.String(), " Only those of this queue,") {
+			t.Errorf("%s says of QUEUE\n%s", command, &out)
+		}
 		expectText(t, out.String(), `Examples:\n\n +.*boxoffice `+command+` `)
 	}
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"sync"
+	"syscall"
 
 	"boxoffice/internal/config"
 	"boxoffice/internal/telemetry"
@@ -51,7 +53,7 @@ func (u *upCmd) Run(ctx context.Context, c console) error {
 	}
 	hs, err := u.open(ctx, p, u.Data)
 	if err != nil {
-		return err
+		return u.beside(ctx, err)
 	}
 	if lab {
 		hs[0].service = withLab(hs[0], p.recorder, u.BrokerURL.InProcess()) //nolint:contextcheck // requests have their own
@@ -71,6 +73,25 @@ func (u *upCmd) Run(ctx context.Context, c console) error {
 	stop()
 	tellers.Wait()
 	return err
+}
+
+// beside is err with a way out, if another up has our addresses.
+func (u *upCmd) beside(ctx context.Context, err error) error {
+	taken := 0
+	for _, a := range []config.Address{u.BookingAddr, u.SeatsAddr, u.PaymentsAddr} {
+		l, err := new(net.ListenConfig).Listen(ctx, "tcp", a.Local())
+		switch {
+		case err == nil:
+			_ = l.Close()
+		case errors.Is(err, syscall.EADDRINUSE):
+			taken++
+		}
+	}
+	if taken < 2 { // the error says what to do about one
+		return err
+	}
+	return fmt.Errorf("%w\n%d of 3 addresses are in use: is another boxoffice up running? Beside it, on any free ports:\n"+
+		"  BOOKING_ADDR=127.0.0.1:0 SEATS_ADDR=127.0.0.1:0 PAYMENTS_ADDR=127.0.0.1:0 boxoffice up", err, taken)
 }
 
 func (u *upCmd) announce(c console, hs hosts) {

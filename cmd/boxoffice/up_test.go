@@ -41,7 +41,7 @@ func TestUp(t *testing.T) {
 		t.Errorf("first demo: exit %d\n%s%s", code, stdout, stderr)
 	}
 	code, stdout, stderr = boxoffice(t, nil, "demo", "--url", url)
-	if code != 0 || strings.Count(stdout, "Rejected  ") != 4 || !strings.Contains(stdout, "\nSome seats had been sold before") {
+	if code != 0 || strings.Count(stdout, "Rejected  ") != 4 || !strings.Contains(stdout, "\nSome seats had been sold before: ") || !strings.HasSuffix(stdout, "after: boxoffice reset --url "+url+"\n") {
 		t.Errorf("second demo: exit %d\n%s%s", code, stdout, stderr)
 	}
 
@@ -98,6 +98,23 @@ func TestPortInUse(t *testing.T) {
 	code, stdout, stderr := boxoffice(t, anyPorts("SEATS_ADDR="+l.Addr().String()), "up")
 	want := fmt.Sprintf("boxoffice: %s is in use by another program; choose another address with SEATS_ADDR, for example SEATS_ADDR=127.0.0.1:0 for any free port\n", l.Addr())
 	if code != exitFailed || stdout != "" || stderr != want {
+		t.Errorf("exit %d\n%s%s", code, stdout, stderr)
+	}
+}
+
+// Beside another up, one free address is not enough.
+func TestUpBesideAnother(t *testing.T) {
+	t.Parallel()
+	first := start(t, anyPorts(), "up")
+	address := func(service string) string { return strings.TrimPrefix(first.url(service), "http://") }
+	code, stdout, stderr := boxoffice(t, []string{
+		"BOOKING_ADDR=" + address("booking"), "SEATS_ADDR=" + address("seats"), "PAYMENTS_ADDR=" + address("payments"),
+	}, "up")
+	want := "boxoffice: " + address("booking") + ` is in use by another program; choose another address with BOOKING_ADDR, .*
+boxoffice: 3 of 3 addresses are in use: is another boxoffice up running\? Beside it, on any free ports:
+boxoffice:   BOOKING_ADDR=127\.0\.0\.1:0 SEATS_ADDR=127\.0\.0\.1:0 PAYMENTS_ADDR=127\.0\.0\.1:0 boxoffice up
+`
+	if code != exitFailed || stdout != "" || !regexp.MustCompile("^"+want+"$").MatchString(stderr) {
 		t.Errorf("exit %d\n%s%s", code, stdout, stderr)
 	}
 }

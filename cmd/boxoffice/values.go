@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -15,14 +16,18 @@ func plainValues() []kong.Option {
 	return []kong.Option{value(parseDuration), value(parseWhole), value(parseNumber), kong.NamedMapper("given", kong.MapperFunc(decodeGiven))}
 }
 
-// decodeGiven decodes a text that may be left out, and is not empty if it is
-// given: where a script's variable is not set, less is meant than everything.
+// decodeGiven decodes a text that is not empty, nor blank: where a script's
+// variable is not set, less is meant than everything.
 func decodeGiven(ctx *kong.DecodeContext, target reflect.Value) error {
 	var text string
 	if err := ctx.Scan.PopValueInto("value", &text); err != nil {
 		return err
 	}
-	if text == "" {
+	switch {
+	case strings.TrimSpace(text) != "":
+	case ctx.Value.Required:
+		return errors.New("is empty; name one")
+	default:
 		return errors.New("is empty; name one, or leave it out")
 	}
 	target.SetString(text)

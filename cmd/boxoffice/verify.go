@@ -77,52 +77,74 @@ func (v *verifyCmd) check(ctx context.Context, c console) (report verifyReport, 
 	if err != nil {
 		return report, fmt.Errorf("booking: %w", err)
 	}
-	quiet := time.Now()
-	reader := &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment}, Timeout: time.Minute}
+	reader := &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment}, Timeout: answerLimit}
 	defer reader.CloseIdleConnections()
-	look := func() (found []verify.Violation, err error) {
-		report.snapshot, err = verify.TakeWatched(ctx, reader, urls, func(rows int) { tell("%d rows read", rows) })
-		return verify.Check(report.snapshot), err
-	}
-	if report.found, err = look(); err != nil {
+	// First the queues: what is still in one may change the rows.
+	report.queues, report.unchecked, err = v.queues(ctx, reader, time.Now().Add(verify.FiguresAge), deadline, func(q verify.Queues) {
+		if left := q.Left(); left != "" {
+			tell("waiting for the messages that are left: %s", left)
+		} else {
+			tell("waiting for the broker's figures, which are seconds old")
+		}
+	})
+	if err != nil {
 		return report, err
 	}
-	if len(report.found) > 0 { // some booking on its way, or something broken
-		again, err := look()
-		if err != nil {
-			return report, err
-		}
-		report.found = verify.Lasting(report.found, again)
+	limit := v.Timeout // of the bookings that have begun since
+	if report.running != "" {
+		limit = 0
 	}
-	tell("waiting for the broker's figures, which are seconds old")
-	report.queues, report.unchecked, err = v.queues(ctx, reader, quiet.Add(verify.FiguresAge), deadline)
+	report.snapshot, report.found, err = verify.Look(ctx, func(ctx context.Context) (verify.Snapshot, error) {
+		return verify.TakeWatched(ctx, reader, urls, func(rows int) { tell("%d rows read", rows) })
+	}, limit)
 	return report, err
 }
 
 // queues waits for figures of after settled, and until the queues are empty, as
 // long as time allows. Where nobody knows the queues it says why.
-func (v *verifyCmd) queues(ctx context.Context, c *http.Client, settled, deadline time.Time) (q verify.Queues, unchecked string, err error) {
+func (v *verifyCmd) queues(
+	ctx context.Context, c *http.Client, settled, deadline time.Time, tell func(verify.Queues),
+) (q verify.Queues, unchecked string, err error) {
 	address, vhost, given, why := v.management()
 	if why != "" {
 		return q, why, nil
 	}
+	const unknown = "what is in the queues is not known: "
 	for {
 		q, err = verify.TakeQueues(ctx, c, address, vhost)
+		now := time.Now()
+		late := now.After(deadline)
 		switch {
-		case err != nil && given && ctx.Err() == nil:
+		case ctx.Err() != nil:
+			return q, "", context.Cause(ctx)
+		case errors.Is(err, verify.ErrNoFigures):
+			if late && now.After(settled) {
+				return q, unknown + err.Error(), nil
+			}
+		case err != nil && given:
 			return q, "", fmt.Errorf("the management API does not answer: %w", err)
-		case err != nil && ctx.Err() == nil:
-			return q, "what is in the queues is not known: " + err.Error() + "; where it is was guessed from BROKER_URL, --management-url says it", nil
-		}
-		if now := time.Now(); now.After(settled) && (q.Left() == 0 || now.After(deadline)) {
+		case err != nil:
+			return q, unknown + err.Error() + "; where it is was guessed from BROKER_URL, --management-url says it", nil //nolint:nilerr // it is told, and fails nothing
+		case now.After(settled) && (late || q.Left() == ""):
 			return q, "", nil
+		case q.Left() != "" && !late:
+			// It moves on, perhaps into a queue whose figure is older than this one's.
+			settled = latest(settled, now.Add(verify.FiguresAge))
 		}
+		tell(q)
 		select {
 		case <-time.After(time.Second):
 		case <-ctx.Done():
 			return q, "", context.Cause(ctx)
 		}
 	}
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // management is where RabbitMQ's management API is, and whether we were told

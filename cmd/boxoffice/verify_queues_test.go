@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -23,11 +24,15 @@ func management(t *testing.T, looks ...map[string]int) string {
 		}
 		type queue struct {
 			Name     string `json:"name"`
-			Messages int    `json:"messages"`
+			Messages *int   `json:"messages,omitempty"`
 		}
 		var all []queue
 		for name, depth := range looks[min(int(n.Add(1)), len(looks))-1] {
-			all = append(all, queue{name, depth})
+			if depth < 0 { // not known
+				all = append(all, queue{name, nil})
+			} else {
+				all = append(all, queue{name, &depth})
+			}
 		}
 		_ = json.NewEncoder(w).Encode(all)
 	}))
@@ -48,6 +53,8 @@ func TestVerifyQueues(t *testing.T) {
 	}{
 		"old figures": {management(t, left, empty), 0, `5  .* OK\nread`},
 		"left":        {management(t, empty, left), exitFailed, `5  .* 2 violations\n     1 message is left in payments.wait.1000ms\n     2 messages are left in seats.BookingCreated\nparked: 3 in booking.PaymentFailed.dead\n`},
+		"no figures":  {management(t, map[string]int{"seats.BookingCreated": -1}), 0, `5  .* not checked\n     what is in the queues is not known: .*no figures of seats.BookingCreated\n`},
+		"new figures": {management(t, map[string]int{"seats.BookingCreated": -1}, empty), 0, `5  .* OK\nread`},
 		"wrong user":  {strings.Replace(management(t, empty), "secret", "wrong", 1), exitUnanswered, `boxoffice: the management API does not answer: .*401`},
 		"no queues":   {management(t, map[string]int{"others": 1}), exitUnanswered, `knows none of boxoffice in virtual host "lab/1"`},
 		"away":        {"http://u:hush@127.0.0.1:1", exitUnanswered, `boxoffice: the management API does not answer: .*refused`},
@@ -81,5 +88,28 @@ func TestManagementOf(t *testing.T) {
 		if address, vhost := managementOf(broker); address != want[0] || vhost != want[1] {
 			t.Errorf("%s: %s %q", string(broker), address, vhost)
 		}
+	}
+}
+
+// The rows are read once the queues are empty: what is in one may change them.
+func TestVerifyReadsTheRowsAfterTheQueues(t *testing.T) {
+	t.Parallel()
+	s := newStage()
+	s.stand(t)
+	var looks atomic.Int64
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if s.charged.Load() > 0 {
+			t.Error("the rows were read while a message was in a queue")
+		}
+		depth := 1
+		if looks.Add(1) > 2 {
+			depth = 0
+		}
+		fmt.Fprintf(w, `[{"name":"payments.SeatReserved","messages":%d}]`, depth)
+	}))
+	defer api.Close()
+	code, stdout, stderr := s.verify(t, "--management-url", api.URL, "--timeout=30s")
+	if code != 0 || s.charged.Load() == 0 || !strings.Contains(stderr, "waiting for the messages that are left: 1 in payments.SeatReserved\n") {
+		t.Errorf("exit %d\n%s%s", code, stdout, stderr)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,6 +24,8 @@ type stage struct {
 	verify.Snapshot
 	stats client.Stats
 	urls  map[string]string
+
+	charged atomic.Int64 // how often the charges were read
 }
 
 // stand serves the stage, two rows a page.
@@ -51,6 +54,7 @@ func (s *stage) stand(t *testing.T) {
 			writePage(w, r, "payments", s.Payments, func(p verify.Payment) string { return p.BookingID.String() }, nil)
 		},
 		"/charges": func(w http.ResponseWriter, r *http.Request) {
+			s.charged.Add(1)
 			writePage(w, r, "charges", s.Charges, func(c verify.Charge) string { return c.BookingID.String() + c.Amount.String() }, nil)
 		},
 	}
@@ -269,13 +273,13 @@ func TestVerifyAsksAllBeforeItWaits(t *testing.T) {
 
 func TestTargets(t *testing.T) {
 	t.Parallel()
-	found, err := targets{URL: "http://h:5200/", PaymentsURL: "https://p/"}.find()
+	found, err := (&targets{URL: "http://h:5200/", PaymentsURL: "https://p/"}).find()
 	if want := (verify.Targets{Booking: "http://h:5200", Seats: "http://h:5201", Payments: "https://p"}); err != nil || found != want {
 		t.Errorf("%+v %v", found, err)
 	}
 	for _, args := range [][]string{{"verify", "--url=http://h:6200"}, {"reset", "--url=http://h:6200", "--seats-url=http://h:6201"}, {"reset", "--url=h"}} {
 		var out strings.Builder
-		if code := run(t.Context(), args, console{&out, &out}); code != exitUsage || !strings.Contains(out.String(), "--url") && !strings.Contains(out.String(), "URL of a service") {
+		if code := run(t.Context(), args, console{&out, &out}); code != exitUsage || !strings.Contains(out.String(), "http://h:6200 has not the usual port 5200: say --seats-url and") && !strings.Contains(out.String(), "URL of a service") {
 			t.Errorf("%v: exit %d %s", args, code, &out)
 		}
 	}

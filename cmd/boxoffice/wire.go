@@ -36,6 +36,9 @@ func (b embeddedBroker) connect(service string, _ *slog.Logger) (messaging.Broke
 
 type rabbitBroker config.BrokerURL
 
+// refused reports whether a broker has turned us away, which will not pass by itself.
+func refused(err error) bool { return rabbitmq.Refused(err) }
+
 func (b rabbitBroker) connect(service string, log *slog.Logger) (messaging.Broker, error) {
 	return rabbitmq.Open(string(b), rabbitmq.Options{Name: "boxoffice " + service, Logger: log})
 }

@@ -30,35 +30,30 @@ func (s *Stage) invariants(ctx context.Context) error {
 	if door, err := s.Stats(ctx); err == nil && door.Redriven > s.redriven {
 		s.Say("it took longer than the saga deadline, which repairs what is lost: that nothing is now says little (redriven: %d)", door.Redriven-s.redriven)
 	}
-	settled := time.Now()
-	first, err := s.violations(ctx)
-	if err != nil {
-		return err
-	}
-	if len(first) > 0 {
-		again, err := s.violations(ctx)
-		if err != nil {
+	var found []verify.Violation
+	if why != "" { // what is stuck now, the saga deadline may repair while the queues are waited for
+		if found, err = s.violations(ctx, 0); err != nil {
 			return err
 		}
-		first = verify.Lasting(first, again)
 	}
-	depths, unknown, err := s.Queues(ctx, settled, time.Now().Add(s.Patience))
+	depths, unknown, err := s.Queues(ctx, time.Now(), time.Now().Add(s.Patience))
 	if err != nil {
 		return err
 	}
-	first = append(first, verify.CheckQueues(depths)...)
+	if why == "" { // what was still in a queue may have changed the rows
+		if found, err = s.violations(ctx, s.Patience); err != nil {
+			return err
+		}
+	}
+	found = append(found, verify.CheckQueues(depths)...)
 	if err := s.nothingParked(ctx); err != nil {
 		return err
 	}
-	for _, v := range first {
-		s.Say("BROKEN: %s", v)
-		s.breaks(v.String())
-		if !slices.Contains(s.violated, v.Invariant) {
-			s.violated = append(s.violated, v.Invariant)
-		}
+	for _, v := range found {
+		s.violates(v)
 	}
 	switch {
-	case len(first) > 0:
+	case len(found) > 0:
 	case unknown != "":
 		s.Say("invariants 1 to 4 hold; 5, no message is left, is not checked: %s", unknown)
 	default:
@@ -67,9 +62,35 @@ func (s *Stage) invariants(ctx context.Context) error {
 	return nil
 }
 
-func (s *Stage) violations(ctx context.Context) ([]verify.Violation, error) {
-	snapshot, err := verify.Take(ctx, s.http, s.Targets)
-	return verify.Check(snapshot, s.accepted...), err
+func (s *Stage) violates(v verify.Violation) {
+	s.Say("BROKEN: %s", v)
+	s.breaks(v.String())
+	if !slices.Contains(s.violated, v.Invariant) {
+		s.violated = append(s.violated, v.Invariant)
+		slices.Sort(s.violated)
+	}
+}
+
+// now tells what is broken of a booking that should be finished, and may be
+// mended in the end.
+func (s *Stage) now(ctx context.Context, id string) error {
+	found, err := s.violations(ctx, 0)
+	for _, v := range found {
+		if v.BookingID.String() == id {
+			s.violates(v)
+		}
+	}
+	return err
+}
+
+// violations are those that last, as those of bookings that run do for limit.
+func (s *Stage) violations(ctx context.Context, limit time.Duration) ([]verify.Violation, error) {
+	_, found, err := verify.Look(ctx, s.take, limit, s.accepted...)
+	return found, err
+}
+
+func (s *Stage) take(ctx context.Context) (verify.Snapshot, error) {
+	return verify.Take(ctx, s.http, s.Targets)
 }
 
 // nothingParked expects that of the bookings of this experiment, where it is known.

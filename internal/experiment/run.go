@@ -14,7 +14,11 @@ import (
 func Run(ctx context.Context, e Experiment, s Stack, out io.Writer) (r Result, err error) {
 	fmt.Fprintf(out, "%s: %s\n\n", e.Name, e.Lesson)
 	if e.Broker && s.Broker == nil {
-		return r, fmt.Errorf("%s: %w: it publishes events itself; name the broker with BROKER_URL", e.Name, ErrCannot)
+		how := "name the broker with BROKER_URL"
+		if s.Inside {
+			how = "the broker is inside boxoffice up, where nobody else can: leave --url out"
+		}
+		return r, fmt.Errorf("%s: %w: it publishes events itself; %s", e.Name, ErrCannot, how)
 	}
 	began := time.Now()
 	stage, err := newStage(s, out)

@@ -138,6 +138,11 @@ func lateDuplicate(ctx context.Context, s *Stage) error {
 		return err
 	}
 	s.Expect(after == "SeatReleased", "the duplicate finds the released reservation, and reserves nothing")
+	if after != "SeatReleased" { // until payments answers as before, and the seat is released once more
+		if err := s.now(ctx, ivan.ID); err != nil {
+			return err
+		}
+	}
 	maria, err := s.BookAndWait(ctx, Order{Customer: "maria", Seat: ivan.Seat, Amount: "600"})
 	s.Expect(maria.Status == "Confirmed", "maria gets the seat, which is free")
 	return err

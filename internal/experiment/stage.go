@@ -57,19 +57,25 @@ func newStage(s Stack, out io.Writer) (*Stage, error) {
 	}, nil
 }
 
+// leftOver is how long bookings may run that somebody has left behind, such as
+// an experiment that was interrupted.
+const leftOver = 3 * time.Second
+
 // begin looks whether the services are in order, and starts the clock.
 func (s *Stage) begin(ctx context.Context) error {
-	before, err := verify.Take(ctx, s.http, s.Targets)
+	before, found, err := verify.Look(ctx, s.take, leftOver)
 	if err != nil {
 		return err
 	}
-	if found := verify.Check(before); len(found) > 0 {
-		return fmt.Errorf("%w: something is broken, or still running, before it begins (%s): if another experiment, or someone else, uses this stack, let that end first; "+
-			"else see boxoffice verify, or empty the stack with boxoffice reset", ErrCannot, found[0])
+	if len(found) > 0 {
+		return notReady(fmt.Sprintf("something is broken, or still running, before it begins (%s)", found[0]))
 	}
 	door, err := s.Stats(ctx)
 	if err != nil {
 		return err
+	}
+	if !door.Accepting {
+		return notReady("the booking service takes no bookings before it begins")
 	}
 	if door.Broker != brokerOK {
 		return fmt.Errorf("%w: the booking service has no broker before it begins: %s", ErrCannot, door.Broker)
@@ -90,6 +96,11 @@ func (s *Stage) begin(ctx context.Context) error {
 	s.began = time.Now()
 	s.Say("set up: %s", s.What)
 	return nil
+}
+
+func notReady(why string) error {
+	return fmt.Errorf("%w: %s: if another experiment, or someone else, uses this stack, let that end first; "+
+		"else see boxoffice verify, or empty the stack with boxoffice reset", ErrCannot, why)
 }
 
 // close mends what is still broken on purpose, and lets go of everything.

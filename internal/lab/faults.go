@@ -72,10 +72,12 @@ func scriptFrom(ctx context.Context) Script {
 
 // Faults injects the faults of the scripts that deliveries carry. Exit ends the
 // process; if it is nil, which is right where one process runs all services,
-// Exit does what Drop does.
+// Exit does what Drop does. Flush, if set, is called before it: the fault is on
+// a span, which must not die with the process.
 type Faults struct {
-	Log  *slog.Logger
-	Exit func()
+	Log   *slog.Logger
+	Flush func(context.Context) error
+	Exit  func()
 }
 
 // breath is how long a channel lives before it is lost on purpose. What came back
@@ -125,7 +127,7 @@ func (f Faults) inject(
 				if err := pause(ctx, breath); err != nil {
 					return nil, err
 				}
-				f.die(fault.Action, d.Settler)
+				f.die(ctx, fault.Action, d.Settler)
 				return nil, errLost
 			}
 		case DropAfterPublish:
@@ -157,13 +159,6 @@ func (f Faults) before(ctx context.Context, s Script, d *messaging.Delivery) err
 		}
 	}
 	return nil
-}
-
-func (f Faults) die(a Action, s messaging.Settler) {
-	if a == Exit && f.Exit != nil {
-		f.Exit()
-	}
-	s.Lose()
 }
 
 // strikes makes a fault visible: on the delivery's span, and in the log.

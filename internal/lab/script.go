@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"boxoffice/messaging"
 )
@@ -120,12 +121,21 @@ func parseFault(text string, at int) (Fault, error) {
 	}
 	at += strings.Index(text, "=") + 1
 	at += len(action) - len(strings.TrimLeft(action, " \t"))
-	f, err := parseAction(strings.TrimSpace(action))
+	action = strings.TrimSpace(action)
+	f, err := parseAction(action)
 	if err != nil {
-		return Fault{}, &ScriptError{at, err.Error()}
+		return Fault{}, &ScriptError{at, err.Error() + commaHint(action)}
 	}
 	f.Queue = queue
 	return f, nil
+}
+
+// commaHint is for what looks like two faults: no action has white space or "=".
+func commaHint(action string) string {
+	if strings.ContainsFunc(action, func(r rune) bool { return r == '=' || unicode.IsSpace(r) }) {
+		return "; several faults are separated by commas"
+	}
+	return ""
 }
 
 func parseAction(text string) (Fault, error) {

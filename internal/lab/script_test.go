@@ -26,6 +26,7 @@ func TestParse(t *testing.T) {
 }
 
 func TestParseSaysWhereTheMistakeIs(t *testing.T) {
+	const commas = "; several faults are separated by commas"
 	for text, want := range map[string]struct {
 		position int
 		text     string
@@ -49,12 +50,23 @@ func TestParseSaysWhereTheMistakeIs(t *testing.T) {
 		"seats.BookingCreated=delay:1h":           {22, "not a delay"},
 		"seats.BookingCreated=fail, seats.x=fail": {28, "none of"},
 		"seats.BookingCreated=fail,":              {27, "want"},
-		"seats.BookingCreated=fail,seats.BookingCreated=fail*2": {27, "there already"},
-		strings.Repeat("x", 10_000):                             {2001, "2000 characters"},
+		"seats.BookingCreated=fail,seats.BookingCreated=fail*2":  {27, "there already"},
+		"seats.BookingCreated=fail*2 payments.SeatReserved=drop": {22, "from 1 to 10" + commas},
+		"seats.BookingCreated=fail payments.SeatReserved=drop":   {22, "duplicate, delay:2s" + commas},
+		"seats.BookingCreated=drop;payments.SeatReserved=drop":   {22, "duplicate, delay:2s" + commas},
+		"seats.BookingCreated=drop*x=1":                          {22, "from 1 to 10" + commas},
+		"seats.BookingCreated=exit*2\tseats.PaymentFailed=drop":  {22, "from 1 to 10" + commas},
+		"seats.BookingCreated=drop-after-publish*1 duplicate":    {22, "from 1 to 10" + commas},
+		"seats.BookingCreated=poison duplicate":                  {22, "duplicate, delay:2s" + commas},
+		"seats.BookingCreated=duplicate*1 poison":                {22, "takes no count" + commas},
+		"seats.BookingCreated=delay:2s seats.PaymentFailed=drop": {22, "such as delay:2s" + commas},
+		"seats.BookingCreated=delay seats.PaymentFailed=drop":    {22, "duplicate, delay:2s" + commas},
+		strings.Repeat("x", 10_000):                              {2001, "2000 characters"},
 	} {
 		_, err := Parse(text)
 		e, ok := errors.AsType[*ScriptError](err)
-		if !ok || e.Position != want.position || !strings.Contains(e.Text, want.text) {
+		if !ok || e.Position != want.position || !strings.Contains(e.Text, want.text) ||
+			strings.Contains(e.Text, commas) != strings.Contains(want.text, commas) {
 			t.Errorf("%.60q: %v; want character %d and %q", text, err, want.position, want.text)
 		}
 	}

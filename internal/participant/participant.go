@@ -79,7 +79,7 @@ func (p *Participant) Consume(ctx context.Context, handlers ...messaging.Handler
 		Service: p.service, RetryDelays: p.settings.RetryDelays, Prefetch: p.settings.Prefetch, Grace: p.settings.Grace,
 	}
 	if p.settings.Lab {
-		faults := lab.Faults{Log: p.deps.Telemetry.Logger, Exit: p.settings.Exit}
+		faults := lab.Faults{Log: p.deps.Telemetry.Logger, Flush: p.deps.Telemetry.Flush, Exit: p.settings.Exit}
 		cfg.Middleware = []messaging.Middleware{faults.Middleware}
 		cfg.RenewAfter = lab.RenewAfter
 	}

@@ -46,7 +46,14 @@ func TestExportOverGRPC(t *testing.T) {
 
 func TestExportOverHTTP(t *testing.T) {
 	c := &collector{names: make(chan string, 1)}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := c.overHTTP()
+	defer server.Close()
+	exportOne(t, c.names, "OTEL_EXPORTER_OTLP_ENDPOINT", server.URL)
+}
+
+// overHTTP starts the collector as a server of OTLP over HTTP.
+func (c *collector) overHTTP() *httptest.Server {
+	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		var req coltrace.ExportTraceServiceRequest
 		if r.URL.Path != "/v1/traces" || proto.Unmarshal(body, &req) != nil {
@@ -56,8 +63,6 @@ func TestExportOverHTTP(t *testing.T) {
 		_, _ = c.Export(r.Context(), &req)
 		w.Header().Set("Content-Type", "application/x-protobuf")
 	}))
-	defer server.Close()
-	exportOne(t, c.names, "OTEL_EXPORTER_OTLP_ENDPOINT", server.URL)
 }
 
 func exportOne(t *testing.T, names <-chan string, vars ...string) {
@@ -82,24 +87,66 @@ func exportOne(t *testing.T, names <-chan string, vars ...string) {
 	}
 }
 
+// Flush exports what the batcher would keep for long, and goes on afterwards.
+func TestFlush(t *testing.T) {
+	t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "600000") // the SDK reads it by itself
+	c := &collector{names: make(chan string, 2)}
+	server := c.overHTTP()
+	defer server.Close()
+	tel := newTelemetry(t, Options{Getenv: env("OTEL_EXPORTER_OTLP_ENDPOINT", server.URL)})
+	for _, name := range []string{"first", "second"} {
+		_, s := tel.TracerProvider.Tracer("test").Start(t.Context(), name)
+		s.End()
+		if err := tel.Flush(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if len(c.names) != 1 {
+			t.Fatalf("%d spans were exported", len(c.names))
+		}
+		if got := <-c.names; got != name {
+			t.Errorf("exported %q, not %q", got, name)
+		}
+	}
+	if err := tel.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// Where nothing is exported there is nothing to wait for.
+func TestFlushOfNothing(t *testing.T) {
+	for name, o := range map[string]Options{"nobody looks": {}, "only recorded": {Recorder: NewRecorder(1)}} {
+		tel := newTelemetry(t, o)
+		_, s := tel.TracerProvider.Tracer("test").Start(t.Context(), "hello")
+		s.End()
+		if err := tel.Flush(t.Context()); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestUnreachableCollector(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = l.Close() }() // it accepts, and never answers
-	out := &logs{}
-	tel := newTelemetry(t, Options{Getenv: env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://"+l.Addr().String()), LogOutput: out})
-	_, s := tel.TracerProvider.Tracer("test").Start(context.Background(), "hello")
-	s.End()
-	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
-	defer cancel()
-	start := time.Now()
-	if err := tel.Shutdown(ctx); err == nil {
-		t.Error("lost spans are no error")
-	}
-	if took := time.Since(start); took > 5*time.Second {
-		t.Errorf("Shutdown took %s, with 50ms to do it", took)
+	tel := newTelemetry(t, Options{Getenv: env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://"+l.Addr().String())})
+	for _, c := range []struct {
+		name string
+		send func(context.Context) error
+	}{{"Flush", tel.Flush}, {"Shutdown", tel.Shutdown}} {
+		_, s := tel.TracerProvider.Tracer("test").Start(context.Background(), "hello")
+		s.End()
+		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+		start := time.Now()
+		err := c.send(ctx)
+		cancel()
+		if err == nil {
+			t.Errorf("%s: lost spans are no error", c.name)
+		}
+		if took := time.Since(start); took > 5*time.Second {
+			t.Errorf("%s took %s, with 50ms to do it", c.name, took)
+		}
 	}
 }
 

@@ -90,6 +90,19 @@ func New(ctx context.Context, o Options) (*Telemetry, error) {
 	}, nil
 }
 
+// Flush exports the spans that have ended, for as long as ctx lasts. Where
+// nothing is exported it returns at once.
+func (t *Telemetry) Flush(ctx context.Context) error {
+	provider, ok := t.TracerProvider.(*sdktrace.TracerProvider)
+	if !ok {
+		return nil
+	}
+	if err := provider.ForceFlush(ctx); err != nil {
+		return fmt.Errorf("telemetry flush: %w", err)
+	}
+	return nil
+}
+
 // Shutdown exports what is still buffered, for as long as ctx lasts, and stops.
 func (t *Telemetry) Shutdown(ctx context.Context) error {
 	if err := t.shutdown(ctx); err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/google/uuid"
 )
@@ -14,6 +15,8 @@ type Violation struct {
 	BookingID uuid.UUID // Nil if it is not about one booking
 	TraceID   string    // of the booking, if it is known
 	Text      string
+
+	kind string // what is wrong, without figures
 }
 
 func (v Violation) String() string {
@@ -60,7 +63,7 @@ type checker struct {
 }
 
 func (c *checker) add(invariant int, id uuid.UUID, format string, args ...any) {
-	c.found = append(c.found, Violation{invariant, id, c.bookings[id].TraceID, fmt.Sprintf(format, args...)})
+	c.found = append(c.found, Violation{invariant, id, c.bookings[id].TraceID, fmt.Sprintf(format, args...), format})
 }
 
 func (c *checker) existence(s Snapshot, accepted []uuid.UUID) {
@@ -73,6 +76,8 @@ func (c *checker) existence(s Snapshot, accepted []uuid.UUID) {
 		switch {
 		case b.Status == "Cancelled" && !b.SeatReleased:
 			c.add(1, b.ID, "is not finished: Cancelled, and its seat not released")
+		case !b.known():
+			c.add(1, b.ID, "has a status that there is not: %q", b.Status)
 		case !b.finished():
 			c.add(1, b.ID, "is not finished: %s", b.Status)
 		}
@@ -100,6 +105,9 @@ func (c *checker) seats(s Snapshot) {
 			c.add(2, h.BookingID, "holds two seats, %d and %d", seat, h.Seat)
 		}
 		c.holds[h.BookingID] = h.Seat
+		if h.Seat > s.Total {
+			c.add(4, h.BookingID, "holds seat %d, and the hall has %d", h.Seat, s.Total)
+		}
 		switch b, ok := c.bookings[h.BookingID]; {
 		case !ok:
 			c.add(2, h.BookingID, "holds seat %d, but does not exist", h.Seat)
@@ -111,8 +119,9 @@ func (c *checker) seats(s Snapshot) {
 			c.add(2, h.BookingID, "holds seat %d, not its seat %d", h.Seat, b.Seat)
 		}
 	}
-	if s.Free+len(s.Held) != s.Total {
+	if surplus := s.Free + len(s.Held) - s.Total; surplus != 0 && !s.seatsMoved {
 		c.add(4, uuid.Nil, "%d seats free and %d held are not the %d of the hall", s.Free, len(s.Held), s.Total)
+		c.found[len(c.found)-1].kind += strconv.Itoa(surplus) // another one is another fault
 	}
 }
 
@@ -156,22 +165,6 @@ func Times(n int) string {
 		return "once"
 	}
 	return fmt.Sprintf("%d times", n)
-}
-
-// Lasting is the violations that both looks found. Where sagas run, each look
-// catches some booking on its way; what is broken stays so.
-func Lasting(first, second []Violation) []Violation {
-	again := make(map[Violation]bool, len(second))
-	for _, v := range second {
-		again[v] = true
-	}
-	var both []Violation
-	for _, v := range first {
-		if again[v] {
-			both = append(both, v)
-		}
-	}
-	return both
 }
 
 // CheckQueues is a violation for each queue that is not empty. depths is how

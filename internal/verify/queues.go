@@ -3,10 +3,13 @@ package verify
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +19,11 @@ import (
 // FiguresAge is how old the figures of the management API may be: brokers
 // collect them every 5 s.
 const FiguresAge = 6 * time.Second
+
+// ErrNoFigures is the error, wrapped, of a management API that does not know yet
+// how many messages a queue has, as after a start of the broker, or never does,
+// where it is told to collect nothing.
+var ErrNoFigures = errors.New("the management API has no figures")
 
 // Queues are how many messages each queue has, delivered ones included.
 type Queues struct {
@@ -47,7 +55,7 @@ func TakeQueues(ctx context.Context, client *http.Client, management, vhost stri
 	}
 	var found []struct {
 		Name     string
-		Messages int
+		Messages *int
 	}
 	if err := json.Unmarshal(body, &found); err != nil {
 		return q, fmt.Errorf("read the queues of %s: %w", req.URL.Redacted(), err)
@@ -55,10 +63,12 @@ func TakeQueues(ctx context.Context, client *http.Client, management, vhost stri
 	for _, f := range found {
 		switch service, _, _ := strings.Cut(f.Name, "."); {
 		case service != messaging.Booking && service != messaging.Seats && service != messaging.Payments:
+		case f.Messages == nil:
+			return q, fmt.Errorf("read the queues: %w of %s", ErrNoFigures, f.Name)
 		case strings.HasSuffix(f.Name, ".dead"):
-			q.Parked[f.Name] = f.Messages
+			q.Parked[f.Name] = *f.Messages
 		default:
-			q.Work[f.Name] = f.Messages
+			q.Work[f.Name] = *f.Messages
 		}
 	}
 	if len(q.Work) == 0 {
@@ -67,10 +77,13 @@ func TakeQueues(ctx context.Context, client *http.Client, management, vhost stri
 	return q, nil
 }
 
-// Left is how many messages are in work and wait queues.
-func (q Queues) Left() (n int) {
-	for _, m := range q.Work {
-		n += m
+// Left is how many messages are in which work and wait queues; "" if in none.
+func (q Queues) Left() string {
+	var left []string
+	for _, name := range slices.Sorted(maps.Keys(q.Work)) {
+		if n := q.Work[name]; n > 0 {
+			left = append(left, fmt.Sprintf("%d in %s", n, name))
+		}
 	}
-	return n
+	return strings.Join(left, ", ")
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -27,7 +28,11 @@ type Booking struct {
 }
 
 func (b Booking) finished() bool {
-	return b.Status != "Pending" && (b.Status != "Cancelled" || b.SeatReleased)
+	return b.known() && b.Status != "Pending" && (b.Status != "Cancelled" || b.SeatReleased)
+}
+
+func (b Booking) known() bool {
+	return slices.Contains([]string{"Pending", "Confirmed", "Rejected", "Cancelled"}, b.Status)
 }
 
 // Held is a seat and the booking that holds it.
@@ -65,6 +70,10 @@ type Snapshot struct {
 	Reservations []Reservation
 	Payments     []Payment
 	Charges      []Charge
+
+	// seatsMoved: some were sold or freed while the pages of the held ones were
+	// read, which then may not add up.
+	seatsMoved bool
 }
 
 type page struct {
@@ -105,6 +114,7 @@ func TakeWatched(ctx context.Context, client *http.Client, t Targets, tell func(
 			s.Payments = append(s.Payments, p.Payments...)
 			s.Charges = append(s.Charges, p.Charges...)
 			if p.Total > 0 {
+				s.seatsMoved = s.seatsMoved || s.Total > 0 && s.Free != p.Free
 				s.Total, s.Free = p.Total, p.Free
 			}
 			tell(len(s.Bookings) + len(s.Held) + len(s.Reservations) + len(s.Payments) + len(s.Charges))

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	neturl "net/url"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -126,6 +127,18 @@ func (l *link) close(ctx context.Context) {
 		state.conn.close(ctx)
 	}
 	<-l.done
+}
+
+// Refused reports whether err, such as that of [Broker.Ready], says that the
+// broker does not let us in: the user, the password or the virtual host is wrong.
+// Trying again does not help until someone mends it. A limit on connections
+// that is reached is no refusal, for it may pass.
+func Refused(err error) bool {
+	if errors.Is(err, amqp.ErrCredentials) { // the client's guess: RabbitMQ hangs up without a word
+		return true
+	}
+	e, ok := errors.AsType[*amqp.Error](err)
+	return ok && e.Server && (e.Code == amqp.AccessRefused || e.Code == amqp.NotAllowed) && !strings.Contains(e.Reason, "limit (")
 }
 
 // refusal is whether err is the broker's answer with one of these codes.

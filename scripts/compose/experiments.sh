@@ -5,7 +5,7 @@ up || return
 
 # helped EXPERIMENT: does what it asks a person to do.
 helped() {
-  box experiment "$1" "${inside[@]}" >"$work/experiment" 2>&1 &
+  box experiment "$1" >"$work/experiment" 2>&1 &
   local experiment=$!
   if eventually 60 grep -q 'Stop the broker now' "$work/experiment"; then
     compose stop rabbitmq
@@ -19,10 +19,10 @@ helped() {
 }
 
 for name in $(box experiment list 2>/dev/null | cut -d ' ' -f 1); do
-  box reset "${inside[@]}" --timeout 2m >"$work/reset" 2>&1 || fail "reset before $name: $(tail -n 1 "$work/reset")"
+  box reset --timeout 2m >"$work/reset" 2>&1 || fail "reset before $name: $(tail -n 1 "$work/reset")"
   case $name in
   broker-outage) check "$name" helped "$name" ;;
-  *) check "$name" box experiment "$name" "${inside[@]}" ;;
+  *) check "$name" box experiment "$name" ;;
   esac
 done
 verified "experiments"
@@ -31,6 +31,6 @@ export UNSAFE=no-tombstone
 check "with a safety off: up" compose up -d --wait --wait-timeout 120
 check "it is loud in the log" says seats 'UNSAFE'
 reset
-if box experiment late-compensation "${inside[@]}" >"$work/unsafe" 2>&1; then fail "late-compensation without tombstones passes"; else
+if box experiment late-compensation >"$work/unsafe" 2>&1; then fail "late-compensation without tombstones passes"; else
   check "late-compensation without tombstones fails" grep -qE '^ +invariants? .*broken' "$work/unsafe"
 fi
