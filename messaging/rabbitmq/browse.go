@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strconv"
 	"sync"
 	"time"
 
@@ -14,15 +13,16 @@ import (
 	"boxoffice/messaging"
 )
 
-// A quorum queue has to come to the same state when it replays its log, and
-// RabbitMQ before 4.2 does not where one channel with more than 32 consumers
-// dies: it takes back what they hold in an order that is another one after a
-// restart, and a message that was removed since then is another message. To the
-// queue, each unsettled basic.get is a consumer. So a look is a few consumers
-// that hold many messages each, whose order is kept. See docs/adr/0011.
+// To a quorum queue each unsettled basic.get is a consumer, and where a channel
+// with many consumers dies, RabbitMQ before 4.1.1 does not keep the order of what
+// they held when it starts again: then the removal of one message is the removal
+// of another. So a look is a few consumers that hold many messages each. They are
+// not cancelled: what a cancelled consumer holds is not given back when its node
+// is lost. See docs/adr/0011.
 const (
-	heldByConsumer  = math.MaxUint16 // the largest prefetch
-	consumersAtOnce = 32
+	mostConsumers = 32
+	usuallyHeld   = 10_000 // by a consumer
+	mostHeld      = math.MaxUint16
 )
 
 // Browse implements [messaging.Broker]. It takes all messages of the queue into
@@ -67,7 +67,6 @@ func (b *Broker) browse(ctx context.Context, queue string, visit func(context.Co
 		if err := d.Ack(false); err != nil {
 			return fmt.Errorf("remove a message: %w", err)
 		}
-		v.removed++
 	}
 	return nil
 }
@@ -75,11 +74,11 @@ func (b *Broker) browse(ctx context.Context, queue string, visit func(context.Co
 // browsing is one Browse.
 type browsing struct {
 	*Broker
-	conn    *connection
-	channel *amqp.Channel
-	queue   string
-	held    []amqp.Delivery // what the queue held, the oldest first
-	removed int             // how many of them
+	conn      *connection
+	channel   *amqp.Channel
+	queue     string
+	consumers int
+	held      []amqp.Delivery // what the queue held, the oldest first
 
 	// asking is held during a request: the channel takes one at a time, and an
 	// abandoned one may still be waiting for its answer.
@@ -89,26 +88,33 @@ type browsing struct {
 // take gets all messages that are in the queue now, and holds them, so that
 // nothing comes up twice and no one else looks at them meanwhile.
 func (v *browsing) take(ctx context.Context) error {
-	there, err := v.count(ctx, v.channel)
+	q, err := v.look(ctx, v.channel)
 	if err != nil {
 		return err
 	}
-	if most := consumersAtOnce * heldByConsumer; there > most {
-		return fmt.Errorf("it holds %d messages, and no more than %d can be looked at", there, most)
+	if most := mostConsumers * mostHeld; q.Messages > most {
+		return fmt.Errorf("it holds %d messages, and no more than %d can be looked at", q.Messages, most)
 	}
-	for len(v.held) < there {
-		missing := there - len(v.held)
-		got, err := v.consume(ctx, min(missing, heldByConsumer))
-		if err != nil || got == 0 {
+	each := max(usuallyHeld, (q.Messages+mostConsumers-1)/mostConsumers)
+	for missing := q.Messages; missing > 0; missing = q.Messages - len(v.held) {
+		some := min(missing, each)
+		got, err := v.consume(ctx, some)
+		if err != nil {
 			return err
+		}
+		if got < some {
+			return nil // the rest is in other hands
 		}
 	}
 	return nil
 }
 
-// consume takes so many messages, or fewer if others take some.
+// consume takes so many messages, or fewer if others take some. What is parked
+// once some of them are removed comes to us as well, is not looked at, and goes
+// back in the end.
 func (v *browsing) consume(ctx context.Context, most int) (got int, err error) {
-	tag := consumerTag + "-" + strconv.Itoa(len(v.held))
+	tag := fmt.Sprintf("%s-%02d", consumerTag, v.consumers) // their order is that of the messages
+	v.consumers++
 	deliveries, err := ask(ctx, v, func() (<-chan amqp.Delivery, error) {
 		if err := v.channel.Qos(most, 0, false); err != nil {
 			return nil, err
@@ -118,49 +124,42 @@ func (v *browsing) consume(ctx context.Context, most int) (got int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	before := len(v.held)
-	if err := v.receive(ctx, deliveries, most); err != nil {
-		return 0, err
-	}
-	// What is parked from now on is not for us.
-	if _, err := ask(ctx, v, func() (none struct{}, err error) { return none, v.channel.Cancel(tag, false) }); err != nil {
-		return 0, err
-	}
-	for d := range deliveries { // on their way when we stopped waiting
-		v.held = append(v.held, d)
-	}
-	return len(v.held) - before, nil
-}
-
-// receive waits for so many messages, or until the queue has no more.
-func (v *browsing) receive(ctx context.Context, deliveries <-chan amqp.Delivery, most int) error {
-	const patience = 50 * time.Millisecond
-	silence := time.NewTimer(patience)
-	defer silence.Stop()
-	for got, empty := 0, false; got < most; {
+	const silence = 50 * time.Millisecond
+	silent := time.NewTimer(silence)
+	defer silent.Stop()
+	var end <-chan time.Time
+	for got < most {
 		select {
 		case d, ok := <-deliveries:
 			if !ok {
-				return errors.New("the channel was lost")
+				return got, v.loss()
 			}
 			v.held = append(v.held, d)
 			got++
-			empty = false
-		case <-silence.C:
-			n, err := v.count(ctx, v.channel)
-			if err != nil {
-				return err
+		case <-silent.C:
+			if q, err := v.look(ctx, v.channel); err != nil {
+				return got, err
+			} else if q.Messages == 0 && end == nil {
+				// Others hold the rest, or it is on its way: the node beside us may
+				// deliver later than the queue's leader counts.
+				end = time.After(time.Second + time.Duration(most)*100*time.Microsecond)
 			}
-			if empty && n == 0 {
-				return nil // twice: what was delivered before has had its time to arrive
-			}
-			empty = n == 0
+		case <-end:
+			return got, nil
 		case <-ctx.Done():
-			return ended(ctx)
+			return got, ended(ctx)
 		}
-		silence.Reset(patience)
+		silent.Reset(silence)
 	}
-	return nil
+	return got, nil
+}
+
+// loss is why the broker stopped delivering.
+func (v *browsing) loss() error {
+	if !v.channel.IsClosed() {
+		return errCancelled
+	}
+	return errors.New("the channel was lost")
 }
 
 // ask makes a request on the channel of v.
@@ -172,44 +171,43 @@ func ask[T any](ctx context.Context, v *browsing, request func() (T, error)) (T,
 	}, func(T) {})
 }
 
-// count is how many messages are ready.
-func (v *browsing) count(ctx context.Context, channel *amqp.Channel) (int, error) {
+// look asks how many messages are ready, and how many consumers there are.
+func (v *browsing) look(ctx context.Context, channel *amqp.Channel) (amqp.Queue, error) {
 	q, err := ask(ctx, v, func() (amqp.Queue, error) {
 		return channel.QueueDeclarePassive(v.queue, true, false, false, false, nil)
 	})
 	if refusal(err, amqp.NotFound) {
-		return 0, fmt.Errorf("%w: %w", messaging.ErrNoQueue, err)
+		err = fmt.Errorf("%w: %w", messaging.ErrNoQueue, err)
 	}
-	return q.Messages, err
+	return q, err
 }
 
 // end gives back what was not removed: the queue does that, in order, when the
 // channel is gone.
 func (v *browsing) end(ctx context.Context) {
-	back := len(v.held) - v.removed
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second+time.Duration(back)*time.Millisecond)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second+time.Duration(len(v.held))*20*time.Microsecond)
 	defer cancel()
-	others, err := v.count(ctx, v.channel)
+	q, err := v.look(ctx, v.channel)
 	v.conn.bounded(func() {
 		v.asking.Lock()
 		defer v.asking.Unlock()
 		_ = v.channel.Close() // an error means that it is gone already
 	})
-	if err == nil && back > 0 {
-		v.awaitReady(ctx, others+back)
+	if err == nil && v.consumers > 0 {
+		v.awaitGone(ctx, q.Consumers-v.consumers)
 	}
 }
 
-// awaitReady waits until so many messages are there, for who looks again at
-// once. It does not wait for long: others may be taking them as they come.
-func (v *browsing) awaitReady(ctx context.Context, want int) {
+// awaitGone waits until no more than so many consumers are left, for who looks
+// again at once: with a consumer the queue takes back what it held.
+func (v *browsing) awaitGone(ctx context.Context, left int) {
 	channel, err := await(ctx, &v.tasks, v.conn.Channel, v.conn.closeChannel)
 	if err != nil {
 		return
 	}
 	defer v.conn.closeChannel(channel)
 	for {
-		if n, err := v.count(ctx, channel); err != nil || n >= want || !sleep(ctx, time.Millisecond) {
+		if q, err := v.look(ctx, channel); err != nil || q.Consumers <= left || !sleep(ctx, time.Millisecond) {
 			return
 		}
 	}

@@ -18,3 +18,20 @@ equal "its queues have other leaders" \
 compose start "$leader" >"$work/start" 2>&1
 check "it comes back" eventually 120 healthy "$leader"
 verified "with all nodes again"
+
+compose stop seats >"$work/stop" 2>&1 # who would take what is redriven
+check "park 3000 messages" park 3000
+check "they are parked" eventually 60 ready "$parked" 3000
+at() { compose run --rm -T --no-deps -e "BROKER_URL=amqp://admin:admin-lab@$1:5672/" tools "${@:2}"; }
+for node in rabbitmq rabbitmq-2 rabbitmq-3; do
+  equal "dead list by way of $node shows all" "$(at "$node" dead list | grep -c '^seats.BookingCreated ')" 3000
+done
+node=rabbitmq-2
+[ "$(queues rabbitmq | jq -r --arg q "$parked" '.[] | select(.name == $q).leader')" != rabbit@rabbitmq-2 ] || node=rabbitmq-3
+id=$(compose run -d --no-deps -e "BROKER_URL=amqp://admin:admin-lab@$node:5672/" tools dead redrive seats.BookingCreated --rate 1/m 2>/dev/null)
+check "a redrive by way of $node holds all" eventually 30 ready "$parked" 0
+compose kill -s KILL "$node" >"$work/kill" 2>&1
+docker kill -s KILL "$id" >>"$work/kill" 2>&1
+docker rm -f "$id" >>"$work/kill" 2>&1
+compose start "$node" >"$work/start" 2>&1
+check "after the death of both, its messages are parked again" eventually 120 ready "$parked" 2999

@@ -139,3 +139,31 @@ during() {
   fi
   verified "$name"
 }
+
+# Messages that nobody wants, for parts about parked ones.
+parked=seats.BookingCreated.dead
+
+manage() {
+  curl -fsS -u admin:admin-lab -H 'Content-Type: application/json' \
+    "http://127.0.0.1:$RABBITMQ_MANAGEMENT_PORT/api/$1" "${@:2}"
+}
+
+# park COUNT: so many messages, through the exchange that the services park with.
+park() {
+  local i
+  for i in $(seq "$1"); do
+    printf 'next\nurl = "http://127.0.0.1:%s/api/exchanges/%%2F/tickets.dead/publish"\nuser = "admin:admin-lab"\n' "$RABBITMQ_MANAGEMENT_PORT"
+    printf 'header = "Content-Type: application/json"\noutput = /dev/null\n'
+    printf 'data = "{\\"properties\\":{\\"message_id\\":\\"m%d\\",\\"delivery_mode\\":2},\\"routing_key\\":\\"seats.BookingCreated\\",\\"payload\\":\\"{}\\",\\"payload_encoding\\":\\"string\\"}"\n' "$i"
+  done | sed 1d | curl -fsS -K -
+}
+
+# ids QUEUE: the ids of its messages, each as often as it is there.
+ids() {
+  manage "queues/%2F/$1/get" -d '{"count":10000,"ackmode":"ack_requeue_true","encoding":"auto"}' | jq -r '.[].properties.message_id'
+}
+
+# ready QUEUE COUNT: it has so many that nobody holds, as the broker itself counts.
+ready() {
+  [ "$(compose exec -T rabbitmq rabbitmqctl -q list_queues --no-table-headers name messages_ready | awk -v q="$1" '$1 == q {print $2}')" = "$2" ]
+}
