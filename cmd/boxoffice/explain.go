@@ -35,9 +35,15 @@ Examples:
   BROKER_URL=amqp://guest:guest@localhost:5672/ boxoffice explain 0197a3f0-7c4e-7d2a-9d57-0f6f4a1f2b3c`
 }
 
+// Check says what is missing. One service's address is enough to say something.
+func (e *explainCmd) Check() error {
+	_, err := e.some()
+	return err
+}
+
 // Run explains.
 func (e *explainCmd) Run(ctx context.Context, c console) error {
-	urls, err := e.find()
+	urls, err := e.some()
 	if err != nil {
 		return err
 	}
@@ -106,6 +112,10 @@ func isTraceID(text string) bool {
 
 // row is the booking's row in a service; nil if it has none, or nobody knows.
 func (f *facts) row(ctx context.Context, p part, path string) *serviceRow {
+	if p.Client == nil {
+		f.silence(p.name, "is not asked: --"+p.name+"-url says where it is")
+		return nil
+	}
 	var r serviceRow
 	err := p.get(ctx, path+f.booking.ID, &r)
 	if problem, ok := errors.AsType[*client.ProblemError](err); ok && problem.Status == http.StatusNotFound {
@@ -119,11 +129,14 @@ func (f *facts) row(ctx context.Context, p part, path string) *serviceRow {
 
 // note remembers that a service did not answer.
 func (f *facts) note(service string, err error) {
-	if err == nil {
-		return
+	if err != nil {
+		f.silence(service, "does not answer: "+oneLine(err))
 	}
+}
+
+func (f *facts) silence(service, why string) {
 	if f.silent == nil {
 		f.silent = map[string]string{}
 	}
-	f.silent[service] = oneLine(err)
+	f.silent[service] = why
 }

@@ -17,7 +17,7 @@ type facts struct {
 	booking     client.Booking
 	reservation *serviceRow       // nil: none, if seats answered
 	payment     *serviceRow       // nil: none, if payments answered
-	silent      map[string]string // services that did not answer, and why
+	silent      map[string]string // services of which nothing is known, and why
 	parked      []messaging.DeadLetter
 	unlooked    string // why nobody knows what is parked
 	up          string // the running up whose broker was asked; "" if it was RabbitMQ
@@ -78,7 +78,7 @@ func because(reason string) string {
 func (f *facts) seatsSays() string {
 	switch r := f.reservation; {
 	case f.silent[messaging.Seats] != "":
-		return "does not answer: " + f.silent[messaging.Seats]
+		return f.silent[messaging.Seats]
 	case r == nil:
 		return "knows nothing of it"
 	case r.Status == "reserved":
@@ -91,7 +91,7 @@ func (f *facts) seatsSays() string {
 func (f *facts) paymentsSays() string {
 	switch p := f.payment; {
 	case f.silent[messaging.Payments] != "":
-		return "does not answer: " + f.silent[messaging.Payments]
+		return f.silent[messaging.Payments]
 	case p == nil:
 		return "knows nothing of it"
 	default:
@@ -107,7 +107,7 @@ func (f *facts) waitsIn() []string {
 	case b.Finished():
 		return nil
 	case f.silent[messaging.Seats] != "" || f.silent[messaging.Payments] != "":
-		return []string{"what only the service that does not answer knows"}
+		return []string{"what only the service knows that does not answer, or was not asked"}
 	case b.Status == "Cancelled" && r.is("released"):
 		return []string{"booking.SeatReleased"}
 	case b.Status == "Cancelled":
@@ -149,6 +149,9 @@ func (f *facts) finished() []string {
 			"What to do: nothing; boxoffice verify waits for that.",
 		}
 	}
+	if f.unlooked != "" {
+		return []string{"It is finished, and there is nothing to do. Whether a message of it is parked is not known: " + f.unlooked}
+	}
 	return []string{"It is finished: nothing more will happen, and there is nothing to do."}
 }
 
@@ -160,11 +163,18 @@ func (f *facts) finishedParked(l messaging.DeadLetter, known bool) []string {
 		state, advice = "It is finished for booking, but seats knows nothing of it", "remove it, for redriven it may take a seat for nobody:"
 	}
 	return []string{
-		fmt.Sprintf("%s. A message of it is still parked in %s, after attempt %d: %s",
-			state, messaging.DeadQueueName(l.Queue), l.Attempts, printable(l.Reason)),
+		fmt.Sprintf("%s. %s %s, after attempt %d: %s",
+			state, stillParked(len(f.parked)), messaging.DeadQueueName(l.Queue), l.Attempts, printable(l.Reason)),
 		"What to do: " + advice,
 		fmt.Sprintf("  boxoffice dead drop %s --id %s%s", l.Queue, f.booking.ID, f.at()),
 	}
+}
+
+func stillParked(messages int) string {
+	if messages == 1 {
+		return "A message of it is still parked in"
+	}
+	return fmt.Sprintf("%d messages of it are still parked, the first in", messages)
 }
 
 // retry says where a copy of a failed message waits, if the trace shows one.
@@ -224,7 +234,7 @@ func (f *facts) whatToDo(queues []string, now time.Time) []string {
 			fmt.Sprintf("  boxoffice dead redrive %s --id %s%s", l.Queue, f.booking.ID, f.at()),
 		}
 	case len(f.silent) > 0:
-		return []string{"What to do: start the service that does not answer; the queue keeps its events."}
+		return []string{"What to do: start the service that does not answer, for the queue keeps its events, or say where it is."}
 	case f.door.Broker != "ok" && f.door.Broker != "":
 		return []string{
 			"The broker cannot be reached: " + strings.TrimPrefix(f.door.Broker, "the broker is unreachable: "),

@@ -59,9 +59,11 @@ func TestExplainEachState(t *testing.T) {
 		"cancelled, unknown":  {"Cancelled", true, facts{payment: declined}, []string{"It is finished for booking, but seats knows nothing of it: an event of it may still be on its way.\nWhat to do: nothing; boxoffice verify waits for that."}, "nothing more"},
 		"rejected, unknown":   {"Rejected", false, facts{}, []string{"It is finished for booking, but seats knows nothing of it: "}, "nothing more"},
 		"unknown, one parked": {"Cancelled", true, facts{payment: declined, parked: []messaging.DeadLetter{letter}}, []string{"It is finished for booking, but seats knows nothing of it. A message of it is still parked in seats.BookingCreated.dead, after attempt 4: no luck\nWhat to do: remove it, for redriven it may take a seat for nobody:\n  boxoffice dead drop seats.BookingCreated --id b1"}, "change nothing"},
-		"seats is down":       {"Pending", false, facts{silent: map[string]string{"seats": "refused"}}, []string{"does not answer: refused", "start the service that does not answer"}, "parked"},
+		"seats is down":       {"Pending", false, facts{silent: map[string]string{"seats": "does not answer: refused"}}, []string{"does not answer: refused", "start the service that does not answer"}, "parked"},
 		"done, one is down":   {"Confirmed", false, facts{silent: map[string]string{"payments": "refused"}, reservation: reserved}, []string{"It is finished. Whether the others agree"}, "contradict"},
 		"done, one parked":    {"Confirmed", false, facts{reservation: reserved, payment: paid, parked: []messaging.DeadLetter{letter}}, []string{"It is finished. A message of it is still parked in seats.BookingCreated.dead, after attempt 4: no luck", "  boxoffice dead drop seats.BookingCreated --id b1"}, "redrive seats"},
+		"done, two parked":    {"Confirmed", false, facts{reservation: reserved, payment: paid, parked: []messaging.DeadLetter{letter, letter}}, []string{"It is finished. 2 messages of it are still parked, the first in seats.BookingCreated.dead, after"}, "A message"},
+		"done, nobody looks":  {"Confirmed", false, facts{reservation: reserved, payment: paid, unlooked: "refused"}, []string{"It is finished, and there is nothing to do. Whether a message of it is parked is not known: refused"}, "nothing more"},
 		"nobody can look":     {"Pending", false, facts{unlooked: "refused"}, []string{"is parked is not known: refused"}, "dead redrive"},
 	} {
 		f := c.f

@@ -22,7 +22,7 @@ type resetCmd struct {
 func (*resetCmd) Help() string {
 	return `It opens the bank's gate and lets the bank answer, drains the booking service, waits until no booking runs, forgets all
 bookings, seats, payments and faults of the bank, and takes bookings again. So it mends what an experiment that was killed has
-left behind. The services must run with LAB=on, as they do under: boxoffice up
+left behind. What is parked stays parked: boxoffice dead drop --all removes it. The services must run with LAB=on, as they do under: boxoffice up
 
 Examples:
 

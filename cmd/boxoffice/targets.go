@@ -47,15 +47,21 @@ func (t *targets) Check() error {
 // find fills in what was not given. Ports are guessed only beside the booking
 // service's usual one: with another, what answers there may belong to others.
 func (t *targets) find() (verify.Targets, error) {
+	found, err := t.some()
+	if err == nil && (found.Seats == "" || found.Payments == "") {
+		return verify.Targets{}, fmt.Errorf("%s has not the usual port 5200: say --seats-url and --payments-url too", found.Booking)
+	}
+	return found, err
+}
+
+// some is find, and leaves out what cannot be guessed.
+func (t *targets) some() (verify.Targets, error) {
 	u, err := url.Parse(t.URL)
 	if err != nil || u.Host == "" {
 		return verify.Targets{}, fmt.Errorf("%q is not the URL of a service; use for example http://127.0.0.1:5200", t.URL)
 	}
-	if u.Port() != "5200" && (t.SeatsURL == "" || t.PaymentsURL == "") {
-		return verify.Targets{}, fmt.Errorf("%s has not the usual port 5200: say --seats-url and --payments-url too", u.Redacted())
-	}
 	at := func(given, port string) string {
-		if given == "" {
+		if given == "" && u.Port() == "5200" {
 			given = u.Scheme + "://" + net.JoinHostPort(u.Hostname(), port)
 		}
 		return strings.TrimRight(given, "/")
@@ -69,10 +75,20 @@ type part struct {
 	*client.Client
 }
 
-// connect makes a client of each service. Close them.
+// Close closes the idle connections, if the service is known.
+func (p part) Close() {
+	if p.Client != nil {
+		p.Client.Close()
+	}
+}
+
+// connect makes a client of each service that is known; the others have none. Close them.
 func connect(t verify.Targets) (booking, seats, payments part, err error) {
 	var errs []error
 	to := func(name, url string) part {
+		if url == "" {
+			return part{name: name}
+		}
 		c, err := client.New(url, client.Of(name))
 		errs = append(errs, err)
 		return part{name, c}

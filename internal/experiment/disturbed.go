@@ -17,7 +17,12 @@ func (s *Stage) disturbance(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if n := s.others(now); n == 1 {
+	n := s.others(now)
+	if n > 0 && s.Own { // nobody else is there: a booking was kept that was refused
+		s.violates(verify.Violation{Invariant: 1, Text: fmt.Sprintf("%d of the bookings were not accepted, and exist", n)})
+		return "", nil
+	}
+	if n == 1 {
 		return "1 booking that is not of this experiment was made meanwhile", nil
 	} else if n > 1 {
 		return fmt.Sprintf("%d bookings that are not of this experiment were made meanwhile", n), nil

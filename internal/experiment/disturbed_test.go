@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -171,5 +172,19 @@ func TestVerdictAmongOthers(t *testing.T) {
 				t.Error(text.String())
 			}
 		})
+	}
+}
+
+// Where nobody else is there, a booking that was not accepted is a defect.
+func TestAKeptRefusalIsNotOfOthers(t *testing.T) {
+	h := newHall(t)
+	stack := h.stack()
+	stack.Own = true
+	r, err := Run(t.Context(), Experiment{Name: "x", Run: func(context.Context, *Stage) error {
+		h.book()
+		return nil
+	}}, stack, io.Discard)
+	if err != nil || r.Verdict() != "FAIL" || !slices.Equal(r.Broken, []string{"invariant 1: 1 of the bookings were not accepted, and exist"}) {
+		t.Errorf("%+v, %v", r, err)
 	}
 }

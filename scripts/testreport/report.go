@@ -88,6 +88,9 @@ func (r *report) fail(e event) {
 	}
 	for key, said := range r.said {
 		if key.Package == e.Package {
+			if key.Test != "" && said.Len() > 0 {
+				r.failed++ // it was running when a panic or a timeout ended it
+			}
 			r.print(said.String())
 			delete(r.said, key)
 		}

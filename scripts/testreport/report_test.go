@@ -30,7 +30,7 @@ func TestReport(t *testing.T) {
 		"a test that a panic ended is heard": {
 			in: `{"Action":"output","Package":"p","Test":"TestA","Output":"panic: x\n"}
 {"Action":"fail","Package":"p"}`,
-			want: "panic: x\n0 tests passed, 0 failed, 0 skipped\n",
+			want: "panic: x\n0 tests passed, 1 failed, 0 skipped\n",
 		},
 		"a skipped test is a failure": {
 			in:   `{"Action":"skip","Package":"p","Test":"TestA"}`,
