@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"time"
 
 	"boxoffice/internal/client"
@@ -16,7 +18,7 @@ import (
 
 // demoCmd makes the four bookings.
 type demoCmd struct {
-	URL     string        `name:"url" env:"BOOKING_URL" placeholder:"URL" help:"A booking service that is running; without it everything is started here, and stopped."`
+	URL     string        `name:"url" placeholder:"URL" help:"A booking service that is running (default: $BOOKING_URL); without it everything is started here, and stopped."`
 	Verbose bool          `short:"v" help:"Show the services' logs."`
 	Timeout time.Duration `default:"1m" help:"How long all of it may take."`
 }
@@ -28,6 +30,12 @@ func (*demoCmd) Help() string {
   boxoffice demo
   boxoffice demo --verbose
   boxoffice demo --url http://127.0.0.1:5200`
+}
+
+// AfterApply takes from the environment what was not given.
+func (d *demoCmd) AfterApply() error { //nolint:unparam // kong wants an error
+	d.URL = cmp.Or(d.URL, os.Getenv("BOOKING_URL"))
+	return nil
 }
 
 // Run makes the bookings, here or on running services.

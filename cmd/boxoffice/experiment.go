@@ -67,7 +67,7 @@ func (e *experimentCmd) Check() error {
 	}
 	if e.URL != "" {
 		errs = append(errs, e.targets().Check())
-		if e.Unsafe != "" {
+		if e.Unsafe != "" && !e.list() {
 			errs = append(errs, errors.New("UNSAFE is a setting of the services, which run already: start them with it, or leave --url (BOOKING_URL) out"))
 		}
 	}

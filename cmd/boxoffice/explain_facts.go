@@ -146,7 +146,7 @@ func (f *facts) finished() []string {
 	case !known:
 		return []string{
 			"It is finished for booking, but seats knows nothing of it: an event of it may still be on its way.",
-			"What to do: nothing; boxoffice verify waits for that.",
+			"What to do: look again in a moment; boxoffice verify says whether it is broken then.",
 		}
 	}
 	if f.unlooked != "" {

@@ -90,12 +90,14 @@ func (v *verifyCmd) check(ctx context.Context, c console) (report verifyReport, 
 	if err != nil {
 		return report, err
 	}
-	limit := v.Timeout // of the bookings that have begun since
+	limit := max(time.Until(deadline), min(v.Timeout, 5*time.Second)) // of the bookings that have begun since
 	if report.running != "" {
 		limit = 0
 	}
+	again := ""
 	report.snapshot, report.found, err = verify.Look(ctx, func(ctx context.Context) (verify.Snapshot, error) {
-		return verify.TakeWatched(ctx, reader, urls, func(rows int) { tell("%d rows read", rows) })
+		defer func() { again = "looking again, for what may have been on its way: " }()
+		return verify.TakeWatched(ctx, reader, urls, func(rows int) { tell("%s%d rows read", again, rows) })
 	}, limit)
 	return report, err
 }

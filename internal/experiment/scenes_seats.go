@@ -130,7 +130,7 @@ func lateDuplicate(ctx context.Context, s *Stage) error {
 	if _, err := s.SeatsSays(ctx, ivan, 2); err != nil {
 		return err
 	}
-	if err := s.Publish(ctx, ivan, messaging.Booking, event, "payments.SeatReserved=delay:3s"); err != nil {
+	if err := s.Publish(ctx, ivan, messaging.Booking, event, "payments.SeatReserved=delay:5s"); err != nil {
 		return err
 	}
 	after, err := s.SeatsSays(ctx, ivan, 3)

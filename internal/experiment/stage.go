@@ -53,9 +53,12 @@ func newStage(s Stack, out io.Writer) (*Stage, error) {
 	}
 	return &Stage{
 		Stack: s, out: out, booking: booking, payments: payments,
-		http: &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment}}, taken: map[int]bool{}, before: map[uuid.UUID]bool{},
+		http: &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment}, Timeout: hanging}, taken: map[int]bool{}, before: map[uuid.UUID]bool{},
 	}, nil
 }
+
+// hanging is how long a service may take to answer before it is as good as away.
+const hanging = 10 * time.Second
 
 // leftOver is how long bookings may run that somebody has left behind, such as
 // an experiment that was interrupted.

@@ -12,8 +12,9 @@ const pause = 250 * time.Millisecond
 
 // Look takes snapshots until what is wrong in them lasts, and returns that and
 // the last one. Where sagas run, each look catches some booking on its way: one
-// that was not finished when it was found has until limit to get there. What
-// begins after the first look is left to those who look next.
+// that was not finished when it was found has until limit to get there, and is
+// followed to its end. What begins after the first look is left to those who
+// look next.
 func Look(
 	ctx context.Context, take func(context.Context) (Snapshot, error), limit time.Duration, accepted ...uuid.UUID,
 ) (s Snapshot, found []Violation, err error) {
@@ -22,7 +23,11 @@ func Look(
 		return s, nil, err
 	}
 	found = Check(s, accepted...)
-	for again := false; len(found) > 0 && (!again || underWay(s, found) && time.Now().Before(end)); again = true {
+	followed := make(map[uuid.UUID]bool)
+	for _, v := range found {
+		followed[v.BookingID] = v.BookingID != uuid.Nil
+	}
+	for lasting := false; len(found) > 0 && (!lasting || underWay(s, found) && time.Now().Before(end)); {
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
@@ -31,9 +36,26 @@ func Look(
 		if s, err = take(ctx); err != nil {
 			return s, found, err
 		}
-		found = lasting(found, Check(s, accepted...))
+		found, lasting = again(found, Check(s, accepted...), followed)
 	}
 	return s, found, nil
+}
+
+// again is what a look has found once more, or of bookings that are followed,
+// and whether all of that was so in the look before.
+func again(before, now []Violation, followed map[uuid.UUID]bool) (found []Violation, lasting bool) {
+	known := make(map[fault]bool, len(before))
+	for _, v := range before {
+		known[v.fault()] = true
+	}
+	lasting = true
+	for _, v := range now {
+		if known[v.fault()] || followed[v.BookingID] {
+			found = append(found, v)
+			lasting = lasting && known[v.fault()]
+		}
+	}
+	return found, lasting
 }
 
 // underWay reports whether a violation is of a booking that is not finished.
@@ -50,21 +72,6 @@ func underWay(s Snapshot, found []Violation) bool {
 		}
 	}
 	return false
-}
-
-// lasting is the violations that both looks found, as the second has them.
-func lasting(first, second []Violation) []Violation {
-	before := make(map[fault]bool, len(first))
-	for _, v := range first {
-		before[v.fault()] = true
-	}
-	var both []Violation
-	for _, v := range second {
-		if before[v.fault()] {
-			both = append(both, v)
-		}
-	}
-	return both
 }
 
 // fault is what is wrong with whom, whatever the figures are meanwhile.

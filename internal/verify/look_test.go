@@ -39,6 +39,14 @@ func TestLook(t *testing.T) {
 	}
 	charged := uuid.New()
 	broken := func(s *Snapshot) { s.charge(charged) }
+	ends := func(s *Snapshot) { // as none should
+		begins(running)(s)
+		s.Bookings[3].Status, s.Bookings[3].SeatReleased = "Cancelled", true
+		s.Held = append(s.Held, Held{8, running})
+		s.Free--
+		s.charge(running)
+		s.Payments = append(s.Payments, Payment{running, s.Bookings[3].Amount, "succeeded"})
+	}
 	both := func(s *Snapshot) { begins(running)(s); broken(s) }
 	sold := func(n int) func(*Snapshot) { // with one seat too many
 		return func(s *Snapshot) { s.Total, s.Free = 100+n, 100+n }
@@ -52,6 +60,8 @@ func TestLook(t *testing.T) {
 		"on its way":                       {[]func(*Snapshot){begins(running), nothing}, nil, 2},
 		"on its way for longer":            {[]func(*Snapshot){begins(running), begins(running), begins(running), begins(running), nothing}, nil, 5},
 		"one after the other":              {[]func(*Snapshot){begins(running), begins(next), begins(uuid.New())}, nil, 2},
+		"on its way, and then broken":      {[]func(*Snapshot){begins(running), ends, ends}, []int{4, 3, 3}, 3},
+		"broken for a moment":              {[]func(*Snapshot){begins(running), ends, nothing}, nil, 3},
 		"broken":                           {[]func(*Snapshot){broken}, []int{3}, 2},
 		"broken, and one on its way":       {[]func(*Snapshot){both, both, both, broken}, []int{3}, 4},
 		"stuck":                            {[]func(*Snapshot){begins(running)}, []int{1}, 5},

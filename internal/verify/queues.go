@@ -16,9 +16,9 @@ import (
 	"boxoffice/messaging"
 )
 
-// FiguresAge is how old the figures of the management API may be: brokers
-// collect them every 5 s.
-const FiguresAge = 6 * time.Second
+// FiguresAge is how old the figures of the management API may be: a quorum queue
+// tells its own every 5 s, and brokers collect them every 5 s.
+const FiguresAge = 12 * time.Second
 
 // ErrNoFigures is the error, wrapped, of a management API that does not know yet
 // how many messages a queue has, as after a start of the broker, or never does,

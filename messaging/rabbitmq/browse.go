@@ -21,8 +21,7 @@ import (
 // is lost. See docs/adr/0011.
 const (
 	mostConsumers = 32
-	usuallyHeld   = 10_000 // by a consumer
-	mostHeld      = math.MaxUint16
+	mostHeld      = math.MaxUint16 // by a consumer
 )
 
 // Browse implements [messaging.Broker]. It takes all messages of the queue into
@@ -95,15 +94,15 @@ func (v *browsing) take(ctx context.Context) error {
 	if most := mostConsumers * mostHeld; q.Messages > most {
 		return fmt.Errorf("it holds %d messages, and no more than %d can be looked at", q.Messages, most)
 	}
-	each := max(usuallyHeld, (q.Messages+mostConsumers-1)/mostConsumers)
 	for missing := q.Messages; missing > 0; missing = q.Messages - len(v.held) {
-		some := min(missing, each)
+		some := min(missing, mostHeld)
 		got, err := v.consume(ctx, some)
 		if err != nil {
 			return err
 		}
 		if got < some {
-			return nil // the rest is in other hands
+			v.log.WarnContext(ctx, "not all messages of a queue came: others hold them", "queue", v.queue, "counted", q.Messages, "came", len(v.held))
+			return nil
 		}
 	}
 	return nil
@@ -124,10 +123,13 @@ func (v *browsing) consume(ctx context.Context, most int) (got int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	const silence = 50 * time.Millisecond
+	const (
+		silence = 50 * time.Millisecond // after which the queue's leader is asked
+		enough  = time.Second           // of silence, where it counts none
+	)
 	silent := time.NewTimer(silence)
 	defer silent.Stop()
-	var end <-chan time.Time
+	var end, late <-chan time.Time
 	for got < most {
 		select {
 		case d, ok := <-deliveries:
@@ -136,15 +138,21 @@ func (v *browsing) consume(ctx context.Context, most int) (got int, err error) {
 			}
 			v.held = append(v.held, d)
 			got++
+			end = nil
 		case <-silent.C:
 			if q, err := v.look(ctx, v.channel); err != nil {
 				return got, err
 			} else if q.Messages == 0 && end == nil {
 				// Others hold the rest, or it is on its way: the node beside us may
 				// deliver later than the queue's leader counts.
-				end = time.After(time.Second + time.Duration(most)*100*time.Microsecond)
+				end = time.After(enough + time.Duration(most-got)*100*time.Microsecond)
+				if late == nil {
+					late = time.After(time.Minute) // what comes by then is parked meanwhile
+				}
 			}
 		case <-end:
+			return got, nil
+		case <-late:
 			return got, nil
 		case <-ctx.Done():
 			return got, ended(ctx)

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -122,4 +124,37 @@ func (f *fixture) contents(b *rabbitmq.Broker, queue string) (ids []string) {
 		f.Fatal(err)
 	}
 	return ids
+}
+
+// On a cluster the node beside the client may deliver long after the queue's
+// leader has counted nothing more.
+func TestALookWaitsForSlowDeliveries(t *testing.T) {
+	f := newFixture(t)
+	sent := f.park(f.declared(rabbitmq.Options{}), 40)
+	slow := open(t, slowDeliveries(t, f.url, 60*time.Millisecond), rabbitmq.Options{})
+	if got := f.contents(slow, messaging.DeadQueueName(queue)); !slices.Equal(got, sent) {
+		t.Errorf("it sees %d of %d: %v", len(got), len(sent), got)
+	}
+}
+
+// A look that others are ahead of ends, with what there is.
+func TestALookBesideAnother(t *testing.T) {
+	f := newFixture(t)
+	b := f.declared(rabbitmq.Options{})
+	dead := messaging.DeadQueueName(queue)
+	f.park(b, 5)
+	err := b.Browse(f.ctx, dead, func(context.Context, messaging.Message) (bool, error) {
+		// The consumer that holds them is there: one that is cancelled would give
+		// nothing back when its node of a cluster is lost.
+		if list := f.server.Ctl(t, "list_consumers", "--vhost", f.vhost, "queue_name"); !strings.Contains(list, dead) { //nolint:contextcheck // it takes the test's
+			t.Errorf("the consumers are\n%s", list)
+		}
+		if got := f.contents(b, dead); len(got) != 0 {
+			t.Errorf("another look sees %v", got)
+		}
+		return false, errors.New("enough")
+	})
+	if err == nil {
+		t.Error("the error of a visit is lost")
+	}
 }
