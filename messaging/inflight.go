@@ -14,8 +14,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// errUnsettled ends a delivery that is left to the broker.
-var errUnsettled = errors.New("the delivery was lost or the service stops")
+// ErrUnsettled ends a delivery that is left to the broker; it is on its span.
+var ErrUnsettled = errors.New("the delivery was lost or the service stops")
 
 // deliver takes one delivery to its outcome. ctx is the delivery's; stop closes
 // when the service takes no more work, and releases a held delivery.
@@ -24,7 +24,7 @@ func (c *Consumer) deliver(ctx context.Context, stop <-chan struct{}, h Handler,
 	defer span.End()
 	in := &inFlight{c: c, h: h, handle: handle, d: d, span: span, stop: stop}
 	err := in.run(ctx)
-	if err != nil && !errors.Is(err, errUnsettled) {
+	if err != nil && !errors.Is(err, ErrUnsettled) {
 		c.log.WarnContext(ctx, "delivery not settled; the broker will deliver it again", "queue", d.Queue, "error", err)
 	}
 	fail(span, err)
@@ -57,7 +57,7 @@ func (in *inFlight) run(ctx context.Context) error {
 		return err
 	})
 	switch {
-	case errors.Is(err, errUnsettled):
+	case errors.Is(err, ErrUnsettled):
 		return err
 	case IsUnavailable(err):
 		return in.holdOutside(ctx, err)
@@ -154,12 +154,12 @@ func (in *inFlight) publish(ctx context.Context, send func(context.Context) erro
 }
 
 // untilAvailable tries until it gets a result that is not ours to hold, or the
-// delivery is lost or the service stops: errUnsettled.
+// delivery is lost or the service stops: ErrUnsettled.
 func (in *inFlight) untilAvailable(ctx context.Context, held func(error) bool, try func(context.Context) error) error {
 	for wait := newBackoff(100*time.Millisecond, 5*time.Second); ; {
 		err := try(ctx)
 		if err != nil && ctx.Err() != nil {
-			return errUnsettled // whatever it says: the delivery is no longer ours
+			return ErrUnsettled // whatever it says: the delivery is no longer ours
 		}
 		if err == nil || !held(err) {
 			return err
@@ -170,7 +170,7 @@ func (in *inFlight) untilAvailable(ctx context.Context, held func(error) bool, t
 		in.c.log.WarnContext(ctx, "held; trying again", "queue", in.d.Queue, "booking", in.d.CorrelationID,
 			"error", err, "in", d.Round(time.Millisecond))
 		if !pause(ctx, in.stop, d) {
-			return errUnsettled
+			return ErrUnsettled
 		}
 	}
 }

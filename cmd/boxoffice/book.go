@@ -1,11 +1,9 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -15,11 +13,12 @@ import (
 
 // bookCmd makes one booking.
 type bookCmd struct {
+	bookingURL
+
 	Seat     int              `required:"" placeholder:"N" help:"The seat's number."`
 	Customer string           `required:"" placeholder:"NAME" help:"Who books."`
 	Amount   messaging.Amount `required:"" placeholder:"A" help:"What is to be paid, with at most two decimals."`
 	Fault    string           `type:"given" placeholder:"SCRIPT" help:"A fault script for this booking, where the lab is on."`
-	URL      string           `name:"url" placeholder:"URL" help:"The booking service (default: $BOOKING_URL, or http://127.0.0.1:5200)."`
 	Timeout  time.Duration    `default:"2m" help:"How long to wait for the outcome."`
 
 	JaegerURL string `name:"jaeger-url" env:"JAEGER_URL" placeholder:"URL" help:"Jaeger, for a link to the booking's trace."`
@@ -35,12 +34,6 @@ Examples:
   boxoffice book --seat 7 --customer ivan --amount 1500.50 --url http://127.0.0.1:6200
   boxoffice book --seat 5 --customer olena --amount 450 --fault 'seats.BookingCreated=fail*2, payments.SeatReserved=drop'
   JAEGER_URL=http://localhost:16686 boxoffice book --seat 8 --customer maria --amount 90`
-}
-
-// AfterApply takes from the environment what was not given.
-func (b *bookCmd) AfterApply() error { //nolint:unparam // kong wants an error
-	b.URL = cmp.Or(b.URL, os.Getenv("BOOKING_URL"), upURL)
-	return nil
 }
 
 // Run books and waits for the outcome.

@@ -1,14 +1,12 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
 	"net/url"
-	"os"
 	"time"
 
 	"boxoffice/internal/client"
@@ -18,7 +16,8 @@ import (
 
 // loadCmd drives the door.
 type loadCmd struct {
-	URL  string    `name:"url" placeholder:"URL" help:"The booking service (default: $BOOKING_URL, or http://127.0.0.1:5200)."`
+	bookingURL
+
 	Mode load.Mode `default:"closed" enum:"open,closed" help:"closed: each client makes its next booking when it has the outcome of the last. open: bookings come at a rate, whatever the answers."`
 
 	Concurrency    *int     `placeholder:"N" help:"Clients of a closed loop (default: 64)."`
@@ -52,12 +51,6 @@ Examples:
   boxoffice load --mode open --rate 800 --duration 30s
   boxoffice load --mode open --rate 800 --duration 30s --retries 3 --json
   boxoffice load --concurrency 50 --count 50 --seats 1 --seat-choice random`
-}
-
-// AfterApply takes from the environment what was not given.
-func (l *loadCmd) AfterApply() error { //nolint:unparam // kong wants an error
-	l.URL = cmp.Or(l.URL, os.Getenv("BOOKING_URL"), upURL)
-	return nil
 }
 
 // Check says what cannot be done.

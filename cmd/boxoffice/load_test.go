@@ -101,7 +101,7 @@ func TestLoadRefuses(t *testing.T) {
 
 func TestAllowRemote(t *testing.T) {
 	t.Parallel()
-	l := loadCmd{URL: "http://192.0.2.1:5200", AllowRemote: true}
+	l := loadCmd{bookingURL: bookingURL{"http://192.0.2.1:5200"}, AllowRemote: true}
 	if err := l.allowed(t.Context()); err != nil {
 		t.Error(err)
 	}

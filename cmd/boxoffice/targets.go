@@ -14,6 +14,17 @@ import (
 	"boxoffice/messaging"
 )
 
+// bookingURL is where the booking service answers.
+type bookingURL struct {
+	URL string `name:"url" placeholder:"URL" help:"The booking service (default: $BOOKING_URL, or http://127.0.0.1:5200)."`
+}
+
+// AfterApply takes from the environment what was not given.
+func (b *bookingURL) AfterApply() error { //nolint:unparam // kong wants an error
+	b.URL = cmp.Or(b.URL, os.Getenv("BOOKING_URL"), upURL)
+	return nil
+}
+
 // targets are where the three services answer.
 type targets struct {
 	URL         string `name:"url" placeholder:"URL" help:"The booking service (default: $BOOKING_URL, or http://127.0.0.1:5200)."`

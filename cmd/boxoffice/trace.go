@@ -1,12 +1,10 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"slices"
 	"time"
 
@@ -17,8 +15,9 @@ import (
 
 // traceCmd shows the trace of a booking.
 type traceCmd struct {
+	bookingURL
+
 	BookingID string        `arg:"" type:"given" help:"The id of the booking."`
-	URL       string        `name:"url" placeholder:"URL" help:"The booking service (default: $BOOKING_URL, or http://127.0.0.1:5200)."`
 	JaegerURL string        `name:"jaeger-url" env:"JAEGER_URL" placeholder:"URL" help:"Jaeger, if the services export to it; without it a running boxoffice up is asked, which keeps its latest traces."`
 	Wait      time.Duration `default:"8s" help:"How long to wait for spans that are still on their way."`
 }
@@ -32,12 +31,6 @@ Examples:
   boxoffice trace 0197a3f0-7c4e-7d2a-9d57-0f6f4a1f2b3c
   boxoffice trace 0197a3f0-7c4e-7d2a-9d57-0f6f4a1f2b3c --jaeger-url http://localhost:16686
   JAEGER_URL=http://localhost:16686 boxoffice trace 0197a3f0-7c4e-7d2a-9d57-0f6f4a1f2b3c --url http://localhost:5200`
-}
-
-// AfterApply takes from the environment what was not given.
-func (t *traceCmd) AfterApply() error { //nolint:unparam // kong wants an error
-	t.URL = cmp.Or(t.URL, os.Getenv("BOOKING_URL"), upURL)
-	return nil
 }
 
 // Run draws the tree.

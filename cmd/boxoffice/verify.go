@@ -131,7 +131,7 @@ func (v *verifyCmd) queues(
 			return q, "", nil
 		case q.Left() != "" && !late:
 			// It moves on, perhaps into a queue whose figure is older than this one's.
-			settled = latest(settled, now.Add(verify.FiguresAge))
+			settled = now.Add(verify.FiguresAge)
 		}
 		tell(q)
 		select {
@@ -140,13 +140,6 @@ func (v *verifyCmd) queues(
 			return q, "", context.Cause(ctx)
 		}
 	}
-}
-
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // management is where RabbitMQ's management API is, and whether we were told

@@ -2,7 +2,6 @@ package lab
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"go.opentelemetry.io/otel/codes"
@@ -14,18 +13,14 @@ import (
 // flushLimit is how long the last traces may hold up the end of a process.
 const flushLimit = time.Second
 
-// errUnsettled is what messaging writes on the span of a delivery that is left
-// to the broker. A process that dies writes it itself.
-var errUnsettled = errors.New("the delivery was lost or the service stops")
-
 // die loses the delivery by itself or with its process. Until the process has
 // ended the delivery stays in the hands of this goroutine, unsettled: losing the
 // channel first would bring it back to a process that still works.
 func (f Faults) die(ctx context.Context, a Action, s messaging.Settler) {
 	if a == Exit && f.Exit != nil {
-		span := trace.SpanFromContext(ctx)
-		span.RecordError(errUnsettled)
-		span.SetStatus(codes.Error, errUnsettled.Error())
+		span := trace.SpanFromContext(ctx) // messaging ends it, where the process goes on
+		span.RecordError(messaging.ErrUnsettled)
+		span.SetStatus(codes.Error, messaging.ErrUnsettled.Error())
 		span.End()
 		f.flush(ctx)
 		f.Exit()

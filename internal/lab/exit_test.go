@@ -103,7 +103,7 @@ func TestTheSpanOutlivesTheProcess(t *testing.T) {
 		d.faults = Faults{Flush: d.flushes, Exit: d.exits}
 		d.strike("exit*2")
 		d.want(breath, "handle", "end", "flush", "exit")
-		if s := d.ended.Status(); s.Code != codes.Error || s.Description != errUnsettled.Error() {
+		if s := d.ended.Status(); s.Code != codes.Error || s.Description != messaging.ErrUnsettled.Error() {
 			t.Errorf("the span ends with %+v", s)
 		}
 		events := d.ended.Events()

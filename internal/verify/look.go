@@ -10,6 +10,9 @@ import (
 // pause is what is between two looks: a moment in which a booking gets on.
 const pause = 250 * time.Millisecond
 
+// mostLooks are taken of a booking that is broken in another way each time.
+const mostLooks = 20
+
 // Look takes snapshots until what is wrong in them lasts, and returns that and
 // the last one. Where sagas run, each look catches some booking on its way: one
 // that was not finished when it was found has until limit to get there, and is
@@ -27,7 +30,7 @@ func Look(
 	for _, v := range found {
 		followed[v.BookingID] = v.BookingID != uuid.Nil
 	}
-	for lasting := false; len(found) > 0 && (!lasting || underWay(s, found) && time.Now().Before(end)); {
+	for looks, lasting := 1, false; len(found) > 0 && (!lasting && looks < mostLooks || underWay(s, found) && time.Now().Before(end)); looks++ {
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():

@@ -85,6 +85,25 @@ func TestLook(t *testing.T) {
 	}
 }
 
+func TestLookAtWhatBreaksInAnotherWayEachTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := 0
+		_, found, err := Look(t.Context(), func(context.Context) (Snapshot, error) {
+			s, _, _, _ := good()
+			s.Bookings[1].ID, s.Reservations[1].BookingID = uuid.Max, uuid.Max
+			if n++; n%2 == 0 {
+				s.charge(uuid.Max)
+			} else {
+				s.Held, s.Free = append(s.Held, Held{6, uuid.Max}), s.Free-1
+			}
+			return s, nil
+		}, time.Second)
+		if err != nil || len(found) != 1 || found[0].BookingID != uuid.Max || n != mostLooks {
+			t.Errorf("%v %v after %d looks", found, err, n)
+		}
+	})
+}
+
 func TestLookGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		away := errors.New("away")
