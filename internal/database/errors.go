@@ -31,3 +31,11 @@ func BlamesRow(err error) bool {
 	_, panicked := errors.AsType[*panicError](err)
 	return panicked
 }
+
+// LostRace reports whether PostgreSQL gave up for the sake of another
+// transaction: in a deadlock, or because of a stricter isolation level that the
+// URL asks for. Nothing was committed, and it may well succeed if repeated.
+func LostRace(err error) bool {
+	pg, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && (pg.Code == "40P01" || pg.Code == "40001") && NotCommitted(err)
+}

@@ -2,8 +2,10 @@ package database_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"boxoffice/internal/database"
@@ -51,6 +53,43 @@ func TestBlamesRowForTextThatPostgreSQLCannotStore(t *testing.T) {
 	_, err := db.ExecContext(t.Context(), `INSERT INTO t SELECT s FROM `+from, args...)
 	if !database.BlamesRow(err) {
 		t.Errorf("BlamesRow(%v) is false", err)
+	}
+}
+
+// Two transactions lock two rows in opposite orders: one loses.
+func TestADeadlockIsALostRace(t *testing.T) {
+	db := open(t, testserver.SharedPostgres(t).Database(t, "deadlock"))
+	exec(t, db, `CREATE TABLE t (n BIGINT PRIMARY KEY)`)
+	exec(t, db, `INSERT INTO t VALUES (1), (2)`)
+	const lock = `SELECT n FROM t WHERE n = $1 FOR UPDATE`
+	var both, ended sync.WaitGroup
+	both.Add(2)
+	errs := make([]error, 2)
+	for i := range errs {
+		ended.Go(func() {
+			tx, err := db.BeginTx(context.Background(), nil)
+			if err == nil {
+				_, err = tx.ExecContext(context.Background(), lock, i+1)
+			}
+			both.Done()
+			both.Wait()
+			if err == nil {
+				_, err = tx.ExecContext(context.Background(), lock, 2-i)
+				_ = tx.Rollback()
+			}
+			errs[i] = err
+		})
+	}
+	ended.Wait()
+	if (errs[0] == nil) == (errs[1] == nil) {
+		t.Fatalf("got %v, want one to lose", errs)
+	}
+	lost := errors.Join(errs...)
+	if !database.LostRace(lost) || database.BlamesRow(lost) {
+		t.Errorf("LostRace(%v) is false, or the row is blamed", lost)
+	}
+	if database.LostRace(database.Unknown(lost)) {
+		t.Error("what may be committed in part is a lost race")
 	}
 }
 

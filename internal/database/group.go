@@ -35,8 +35,10 @@ type GroupConfig[Req, Res any] struct {
 // commits a single request at once.
 //
 // One bad request does not fail its neighbours: if a commit of several fails
-// with an error that [BlamesRow], each is tried alone. Any other error would
-// meet each of them, and goes to all.
+// with an error that [BlamesRow], each is tried alone. So it is if the commit
+// [LostRace] to another transaction, which a request alone hardly can: it holds
+// nothing that others wait for. Any other error would meet each of them, and
+// goes to all.
 type Group[Req, Res any] struct {
 	cfg GroupConfig[Req, Res]
 
@@ -179,7 +181,7 @@ func (g *Group[Req, Res]) commit(batch []*call[Req, Res]) {
 	if err == nil {
 		return
 	}
-	if len(batch) > 1 && BlamesRow(err) {
+	if len(batch) > 1 && (BlamesRow(err) || LostRace(err)) {
 		g.commitEach(batch)
 		return
 	}
@@ -192,7 +194,7 @@ func (g *Group[Req, Res]) commitEach(batch []*call[Req, Res]) {
 		err := g.try(batch[i : i+1])
 		switch {
 		case err == nil:
-		case BlamesRow(err):
+		case BlamesRow(err), LostRace(err):
 			batch[i].err = err
 		default: // the database went away: the others would only wait for it, one after another
 			fail(batch[i:], err)
@@ -207,8 +209,20 @@ func fail[Req, Res any](batch []*call[Req, Res], err error) {
 	}
 }
 
-// try runs Commit once, and keeps its results if it succeeded.
+// maxRaces is how often a request alone may lose one before it is an error.
+const maxRaces = 3
+
+// try runs Commit, and keeps its results if it succeeded.
 func (g *Group[Req, Res]) try(batch []*call[Req, Res]) (err error) {
+	for range maxRaces {
+		if err = g.once(batch); len(batch) > 1 || !LostRace(err) {
+			break
+		}
+	}
+	return err
+}
+
+func (g *Group[Req, Res]) once(batch []*call[Req, Res]) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = &panicError{value: p, stack: debug.Stack()}

@@ -63,6 +63,44 @@ func TestGroupOneBadRowDoesNotFailItsNeighbours(t *testing.T) {
 	})
 }
 
+// A batch that lost a deadlock is committed one by one, and a request that
+// loses even alone is tried again.
+func TestGroupSurvivesADeadlock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		deadlock := fmt.Errorf("update: %w", &pgconn.PgError{Code: "40P01"})
+		tried := make(map[int]int)
+		errs := commitTogether(func(reqs []int) error {
+			if len(reqs) > 1 {
+				return deadlock
+			}
+			if tried[reqs[0]]++; reqs[0] == 2 && tried[2] == 1 || reqs[0] == 3 {
+				return deadlock
+			}
+			return nil
+		}, []int{1, 2, 3, 4})
+		if errs[0] != nil || errs[1] != nil || !errors.Is(errs[2], deadlock) || errs[3] != nil {
+			t.Errorf("got %v, want an error for 3 only", errs)
+		}
+		if tried[1] != 1 || tried[2] != 2 || tried[3] != 3 || tried[4] != 1 {
+			t.Errorf("tried %v", tried)
+		}
+	})
+}
+
+// What may have been committed in part is not repeated by the group.
+func TestGroupLeavesAnUnknownOutcomeToItsCaller(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		commits := 0
+		errs := commitTogether(func([]int) error {
+			commits++
+			return database.Unknown(&pgconn.PgError{Code: "40P01"})
+		}, []int{1, 2})
+		if commits != 1 || errs[0] == nil || errs[1] == nil {
+			t.Errorf("%d commits, %v", commits, errs)
+		}
+	})
+}
+
 func TestGroupPanicIsTheRowsError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		errs := commitTogether(func(reqs []int) error {

@@ -1,8 +1,10 @@
 package booking
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -36,6 +38,8 @@ func (s *store) settleAll(ctx context.Context, outcomes []outcome) ([]settled, e
 		to, _ := from.next(o)
 		moves[i] = move{index: i, id: o.id, from: from, to: to}
 	}
+	// In one order, or two replicas wait for each other in a circle.
+	slices.SortFunc(moves, func(a, b move) int { return bytes.Compare(a.id[:], b.id[:]) })
 	changed := false
 	for len(moves) > 0 {
 		now := time.Now().Truncate(time.Microsecond) // as the row keeps it

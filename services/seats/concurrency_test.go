@@ -121,6 +121,22 @@ func TestOppositeBatchesDoNotDeadlock(t *testing.T) {
 	})
 }
 
+// Events that disagree about their bookings' seats put two replicas' batches
+// into different orders: PostgreSQL ends one of them, and nobody sees that.
+func TestAStrangersSeatsDeadlockNobody(t *testing.T) {
+	onBoth(t, func(t *testing.T, url string) {
+		replicas := []replica{newReplica(t, url), newReplica(t, url)}
+		for range 20 {
+			var events []messaging.Event
+			for range 30 {
+				a, b := newID(), newID()
+				events = append(events, failed(a, 1), failed(a, 2), failed(b, 2), failed(b, 1)) // to the replicas in turn
+			}
+			together(t, replicas, events)
+		}
+	})
+}
+
 // opposite runs one batch at once in both directions.
 func opposite(t *testing.T, batch []Reservation, forth, back func(context.Context, []Reservation) ([]Reservation, error)) {
 	t.Helper()
