@@ -47,7 +47,8 @@ type Broker interface {
 	// gave back comes before the second's. A message is removed if visit says so, after it has
 	// returned; every other one is still there afterwards, and an error from
 	// visit or a crash removes nothing more. Messages that another Browse is
-	// looking at are not seen. A queue that does not exist is ErrNoQueue.
+	// looking at are not seen: if there may be some, ErrHeld is returned once the
+	// rest was visited. A queue that does not exist is ErrNoQueue.
 	Browse(ctx context.Context, queue string, visit func(context.Context, Message) (remove bool, err error)) error
 
 	// Ready is nil when the broker can be published to, else what is wrong.
@@ -129,5 +130,6 @@ var (
 	ErrUnroutable = errors.New("no queue is bound to this key")
 	ErrTopology   = errors.New("the broker refused the topology")
 	ErrNoQueue    = errors.New("no such queue")
+	ErrHeld       = errors.New("what others hold of the queue was not seen")
 	ErrClosed     = errors.New("the broker connection is closed")
 )

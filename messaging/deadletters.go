@@ -2,6 +2,7 @@ package messaging
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -18,6 +19,9 @@ type DeadLetters struct {
 	// Before, if set, is asked before each message that matches is redriven or
 	// dropped. Its error ends the run; this message and the rest stay parked.
 	Before func(context.Context, DeadLetter) error
+	// Held, if set, is called for each look into a work queue's parked messages
+	// that did not see all, because someone else was looking at some.
+	Held func(workQueue string)
 	// PublishTimeout bounds the publishing of each message; 0: 30 s.
 	PublishTimeout time.Duration
 
@@ -41,9 +45,20 @@ func WorkQueues() []string {
 
 // List shows the parked messages of a work queue, oldest first; all stay parked.
 func (d *DeadLetters) List(ctx context.Context, workQueue string, visit func(DeadLetter) error) error {
-	return d.broker.Browse(ctx, DeadQueueName(workQueue), func(_ context.Context, m Message) (bool, error) {
+	return d.browse(ctx, workQueue, func(_ context.Context, m Message) (bool, error) {
 		return false, visit(newDeadLetter(workQueue, m))
 	})
+}
+
+func (d *DeadLetters) browse(ctx context.Context, workQueue string, visit func(context.Context, Message) (bool, error)) error {
+	err := d.broker.Browse(ctx, DeadQueueName(workQueue), visit)
+	if !errors.Is(err, ErrHeld) {
+		return err
+	}
+	if d.Held != nil {
+		d.Held(workQueue)
+	}
+	return nil
 }
 
 // Redrive sends the parked messages of a work queue that match back to that
@@ -95,7 +110,7 @@ func (d *DeadLetters) Drop(ctx context.Context, workQueue string, match func(Dea
 func (d *DeadLetters) take(
 	ctx context.Context, workQueue string, match func(DeadLetter) bool, handle func(context.Context, Message) error,
 ) (n int, err error) {
-	err = d.broker.Browse(ctx, DeadQueueName(workQueue), func(ctx context.Context, m Message) (bool, error) {
+	err = d.browse(ctx, workQueue, func(ctx context.Context, m Message) (bool, error) {
 		l := newDeadLetter(workQueue, m)
 		if !match(l) {
 			return false, nil

@@ -76,14 +76,44 @@ func (w deadWhich) matches(l messaging.DeadLetter) bool {
 }
 
 // none says that there is nothing: an error, if there was to be something.
-func (w deadWhich) none(c console) error {
+func (w deadWhich) none(c console, h held) error {
 	where := "in any queue"
 	if w.Queue != "" {
 		where = "in " + w.Queue
 	}
-	if w.ID != "" {
-		return fmt.Errorf("no message %s is parked %s, unless someone else is looking at it, or redriving it, right now", printable(w.ID), where)
+	switch {
+	case w.ID != "" && len(h) > 0:
+		return fmt.Errorf("no message %s is parked %s, unless it is one of those that %s", printable(w.ID), where, h)
+	case w.ID != "":
+		return fmt.Errorf("no message %s is parked %s", printable(w.ID), where)
+	case len(h) > 0:
+		fmt.Fprintf(c.out, "nothing is parked %s, but for what %s\n", where, h)
+		return nil
 	}
 	fmt.Fprintf(c.out, "nothing is parked %s\n", where)
 	return nil
+}
+
+// held are the queues of whose parked messages some were not seen, because
+// someone else held them.
+type held []string
+
+// addTo is a function that adds a queue.
+func addTo(h *held) func(queue string) {
+	return func(queue string) {
+		if !slices.Contains(*h, queue) {
+			*h = append(*h, queue)
+		}
+	}
+}
+
+func (h held) String() string {
+	return "someone else is looking at, or redriving, right now, of " + strings.Join(h, ", ")
+}
+
+// note tells of them beside what was seen.
+func (h held) note(c console) {
+	if len(h) > 0 {
+		fmt.Fprintf(c.err, "left out is what %s\n", h)
+	}
 }

@@ -63,8 +63,9 @@ func (d *deadDropCmd) Run(ctx context.Context, c console) error {
 		return err
 	}
 	if len(shown) == 0 {
-		return d.none(c)
+		return d.none(c, o.held)
 	}
+	o.held.note(c)
 	if err := d.confirm(ctx, c, shown); err != nil {
 		return err
 	}

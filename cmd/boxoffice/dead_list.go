@@ -21,7 +21,7 @@ type deadListCmd struct {
 
 // Help shows examples.
 func (*deadListCmd) Help() string {
-	return `Looking at messages moves none. One that someone else is looking at is not seen.
+	return `Looking at messages moves none. One that someone else is looking at, or redriving, is not seen; it says so.
 
 Examples:
 
@@ -39,33 +39,33 @@ func (d *deadListCmd) Check() error {
 
 // Run lists them.
 func (d *deadListCmd) Run(ctx context.Context, c console) error {
-	letters, err := readParked(ctx, c, d.deadFrom, d.URL, d.deadWhich)
+	letters, others, err := readParked(ctx, c, d.deadFrom, d.URL, d.deadWhich)
 	if err != nil {
 		return err
 	}
 	if len(letters) == 0 {
-		return d.none(c)
+		return d.none(c, others)
 	}
+	others.note(c)
 	return writeTable(c, letters)
 }
 
 // readParked is the parked messages that are meant, by queue, oldest first.
-func readParked(ctx context.Context, c console, from deadFrom, url string, which deadWhich) ([]messaging.DeadLetter, error) {
+func readParked(ctx context.Context, c console, from deadFrom, url string, which deadWhich) ([]messaging.DeadLetter, held, error) {
 	if url != "" {
 		return listAtUp(ctx, c, url, which)
 	}
 	queues, err := which.queues()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	o, err := openOperator(ctx, c, from)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer o.close(ctx)
-	ctx, stop := o.watch(ctx)
-	defer stop()
-	return o.list(ctx, queues, which.matches)
+	letters, err := o.look(ctx, queues, which.matches)
+	return letters, o.held, err
 }
 
 func writeTable(c console, letters []messaging.DeadLetter) error {

@@ -65,7 +65,7 @@ $`)
 		`  body, 27 bytes, application/json\n    \{\n      "bookingId": "b1",\n      "seat": 5\n    \}\n$`)
 
 	_, errs := dead(t, url, exitFailed, "show", "--id", "b9")
-	expectText(t, errs, `^boxoffice: no message b9 is parked in any queue, unless someone else is looking at it, or redriving it, right now\n$`)
+	expectText(t, errs, `^boxoffice: no message b9 is parked in any queue\n$`)
 	_, errs = dead(t, url, exitUsage, "list", "seats.Nothing")
 	expectText(t, errs, `^boxoffice: there is no queue "seats.Nothing"; the queues are:\nboxoffice:   seats.BookingCreated\n(boxoffice:   \S+\n){6}$`)
 
@@ -78,6 +78,31 @@ $`)
 	d.expect(deadQueue, "b2")
 	d.expect("booking.PaymentFailed.dead")
 	d.expect(failedQueue)
+}
+
+// Who does not see what someone else holds is told so.
+func TestDeadBesideAnother(t *testing.T) {
+	t.Parallel()
+	d, url := rabbitDesk(t)
+	d.park(failedQueue, "b1", "b2")
+	release := d.hold(deadQueue)
+	const others = `what someone else is looking at, or redriving, right now, of seats\.PaymentFailed\n$`
+	for _, command := range []string{"list", "show", "drop --yes --all", "redrive --all"} {
+		d.park("booking.PaymentFailed", "b3")
+		args := strings.Fields(command)
+		_, errs := dead(t, url, 0, args...)
+		expectText(t, errs, `^left out is `+others)
+		out, _ := dead(t, url, 0, append(args, failedQueue)...)
+		expectText(t, out, `^nothing is parked in seats.PaymentFailed, but for `+others)
+	}
+	d.expect("booking.PaymentFailed.dead") // what nobody held was dropped, and redriven
+	d.expect("booking.PaymentFailed", "b3")
+	_, errs := dead(t, url, exitFailed, "redrive", "--id", "b1")
+	expectText(t, errs, `^boxoffice: no message b1 is parked in any queue, unless it is one of those that `+strings.TrimPrefix(others, "what "))
+	release()
+	out, errs := dead(t, url, 0, "redrive", failedQueue)
+	expectText(t, out, `^seats.PaymentFailed  2 redriven\n$`)
+	expectText(t, errs, `^$`)
 }
 
 func TestDropAsks(t *testing.T) {
@@ -160,7 +185,7 @@ func TestRedriveOnRabbitMQ(t *testing.T) {
 		}
 	}
 	_, errs := dead(t, url, exitFailed, "redrive", "--id", "b1")
-	expectText(t, errs, `^boxoffice: no message b1 is parked in any queue, `)
+	expectText(t, errs, `^boxoffice: no message b1 is parked in any queue\n$`)
 	out, _ = dead(t, url, 0, "redrive", "seats.BookingCreated")
 	expectText(t, out, `^nothing is parked in seats.BookingCreated\n$`)
 }

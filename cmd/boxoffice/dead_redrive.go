@@ -73,19 +73,21 @@ func (d *deadRedriveCmd) Run(ctx context.Context, c console) error {
 		return err
 	}
 	if r.total == 0 && r.done == 0 {
-		return d.none(c)
+		return d.none(c, o.held)
 	}
+	o.held.note(c)
 	return nil
 }
 
 func (d *deadRedriveCmd) show(ctx context.Context, c console) error {
-	letters, err := readParked(ctx, c, d.deadFrom, d.URL, d.deadWhich)
+	letters, others, err := readParked(ctx, c, d.deadFrom, d.URL, d.deadWhich)
 	if err != nil {
 		return err
 	}
 	if len(letters) == 0 {
-		return d.none(c)
+		return d.none(c, others)
 	}
+	others.note(c)
 	if err := writeTable(c, letters); err != nil {
 		return err
 	}

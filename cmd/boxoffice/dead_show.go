@@ -28,7 +28,7 @@ type deadShowCmd struct {
 
 // Help shows examples.
 func (*deadShowCmd) Help() string {
-	return `Looking at messages moves none. One that someone else is looking at is not seen.
+	return `Looking at messages moves none. One that someone else is looking at, or redriving, is not seen; it says so.
 
 Examples:
 
@@ -45,13 +45,14 @@ func (d *deadShowCmd) Check() error {
 
 // Run shows them.
 func (d *deadShowCmd) Run(ctx context.Context, c console) error {
-	letters, err := readParked(ctx, c, d.deadFrom, d.URL, d.deadWhich)
+	letters, others, err := readParked(ctx, c, d.deadFrom, d.URL, d.deadWhich)
 	if err != nil {
 		return err
 	}
 	if len(letters) == 0 {
-		return d.none(c)
+		return d.none(c, others)
 	}
+	others.note(c)
 	for i, l := range letters {
 		if i > 0 {
 			fmt.Fprintln(c.out)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"regexp"
@@ -73,7 +74,7 @@ func (d desk) contents(queue string) (list []messaging.Message) {
 		list = append(list, m)
 		return false, nil
 	})
-	if err != nil {
+	if err != nil && !errors.Is(err, messaging.ErrHeld) {
 		d.Fatal(err)
 	}
 	return list
@@ -87,6 +88,30 @@ func (d desk) bookings(queue string) []string {
 		list = append(list, m.CorrelationID)
 	}
 	return list
+}
+
+// hold looks at all messages of a queue until it is told to release them.
+func (d desk) hold(queue string) (release func()) {
+	d.Helper()
+	holds, released, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		first := true
+		done <- d.Browse(d.Context(), queue, func(context.Context, messaging.Message) (bool, error) {
+			if first {
+				first = false
+				close(holds)
+				<-released
+			}
+			return false, nil
+		})
+	}()
+	wait(d.T, holds, "the first message")
+	return func() {
+		close(released)
+		if err := <-done; err != nil {
+			d.Error(err)
+		}
+	}
 }
 
 // expect fails unless a queue holds just the messages of these bookings.

@@ -14,9 +14,9 @@ import (
 )
 
 // listAtUp asks a running up, whose broker is in its process.
-func listAtUp(ctx context.Context, c console, address string, which deadWhich) ([]messaging.DeadLetter, error) {
+func listAtUp(ctx context.Context, c console, address string, which deadWhich) ([]messaging.DeadLetter, held, error) {
 	answer, err := readDead(ctx, c, address, which)
-	return answer.letters(), err
+	return answer.letters(), answer.Held, err
 }
 
 func readDead(ctx context.Context, c console, address string, which deadWhich) (answer deadJSON, err error) {
@@ -42,8 +42,9 @@ func (d *deadDropCmd) atUp(ctx context.Context, c console) error {
 		return err
 	}
 	if len(shown.Messages) == 0 {
-		return d.none(c)
+		return d.none(c, shown.Held)
 	}
+	shown.Held.note(c)
 	if err := d.confirm(ctx, c, shown.letters()); err != nil {
 		return err
 	}
@@ -77,8 +78,9 @@ func (d *deadRedriveCmd) atUp(ctx context.Context, c console) error {
 		fmt.Fprintf(c.out, "%s  %d redriven\n", queue, answer.Redriven[queue])
 	}
 	if len(answer.Redriven) == 0 {
-		return d.none(c)
+		return d.none(c, answer.Held)
 	}
+	answer.Held.note(c)
 	return nil
 }
 

@@ -114,7 +114,7 @@ type parkedAtUp struct{ url string }
 
 // List is the messages, in any queue.
 func (p parkedAtUp) List(ctx context.Context, bookingID string) ([]messaging.DeadLetter, error) {
-	list, err := listAtUp(ctx, console{io.Discard, io.Discard}, p.url, deadWhich{ID: bookingID})
+	list, _, err := listAtUp(ctx, console{io.Discard, io.Discard}, p.url, deadWhich{ID: bookingID})
 	return list, p.cannot(ctx, err)
 }
 

@@ -70,9 +70,7 @@ func (e *explainCmd) Run(ctx context.Context, c console) error {
 	if f.booking.Finished() { // what is parked matters little to it: it is not waited for
 		e.Timeout = min(e.Timeout, time.Second)
 	}
-	if f.parked, err = e.parked(ctx, c, f.booking.ID); err != nil {
-		f.unlooked = oneLine(err)
-	}
+	f.parked, f.unlooked = e.parked(ctx, c, f.booking.ID)
 	var answer traceJSON
 	if booking.get(ctx, "lab/traces/"+f.booking.TraceID, &answer) == nil { // else it is no boxoffice up, and nobody knows
 		for _, s := range answer.Spans {
@@ -83,9 +81,17 @@ func (e *explainCmd) Run(ctx context.Context, c console) error {
 	return nil
 }
 
-// parked is the booking's parked messages, from the broker or from a running up.
-func (e *explainCmd) parked(ctx context.Context, c console, id string) ([]messaging.DeadLetter, error) {
-	return readParked(ctx, c, deadFrom{BrokerURL: e.BrokerURL, Timeout: e.Timeout}, e.up(), deadWhich{ID: id})
+// parked is the booking's parked messages, from the broker or from a running up,
+// and why nobody knows whether there are some.
+func (e *explainCmd) parked(ctx context.Context, c console, id string) (letters []messaging.DeadLetter, unlooked string) {
+	letters, others, err := readParked(ctx, c, deadFrom{BrokerURL: e.BrokerURL, Timeout: e.Timeout}, e.up(), deadWhich{ID: id})
+	switch {
+	case err != nil:
+		unlooked = oneLine(err)
+	case len(letters) == 0 && len(others) > 0:
+		unlooked = "it may be one of those that " + others.String()
+	}
+	return letters, unlooked
 }
 
 // up is the running up whose own broker is looked into; "" if it is RabbitMQ.

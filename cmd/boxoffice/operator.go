@@ -26,6 +26,7 @@ type operator struct {
 	console   console
 	url       string
 	patience  time.Duration // with a broker that cannot be reached
+	held      held          // what was not seen
 
 	mu    sync.Mutex
 	doing string // what it does, for those who wait
@@ -54,10 +55,12 @@ func newOperator(b messaging.Broker, t *telemetry.Telemetry, c console, url stri
 		// Else our spans would be seen nowhere, and what follows from them would hang in the air.
 		instruments.TracerProvider = t.TracerProvider
 	}
-	return &operator{
+	o := &operator{
 		letters: messaging.NewDeadLetters(b, operatorName, instruments), broker: b, telemetry: t,
 		console: c, url: url, patience: patience, doing: "connecting",
 	}
+	o.letters.Held = addTo(&o.held)
+	return o
 }
 
 func (o *operator) close(ctx context.Context) {

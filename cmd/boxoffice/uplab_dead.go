@@ -14,10 +14,12 @@ import (
 	"boxoffice/messaging"
 )
 
-// deadJSON is parked messages, and how many more there are than an answer holds.
+// deadJSON is parked messages, how many more there are than an answer holds, and
+// of which queues some were not seen.
 type deadJSON struct {
 	Messages []letterJSON `json:"messages"`
 	More     int          `json:"more,omitempty"`
+	Held     held         `json:"held,omitempty"`
 }
 
 func (d deadJSON) letters() []messaging.DeadLetter {
@@ -104,6 +106,7 @@ func (u *upLab) getDead(c echo.Context) error {
 	}
 	answer, size := deadJSON{Messages: []letterJSON{}}, 0
 	letters := u.letters()
+	letters.Held = addTo(&answer.Held)
 	for _, queue := range queues {
 		err := letters.List(c.Request().Context(), queue, func(l messaging.DeadLetter) error {
 			if !which.matches(l) {
@@ -133,6 +136,7 @@ type redriveJSON struct {
 
 type redrivenJSON struct {
 	Redriven map[string]int `json:"redriven"` // by queue
+	Held     held           `json:"held,omitempty"`
 }
 
 func (u *upLab) postRedrive(c echo.Context) error {
@@ -149,6 +153,7 @@ func (u *upLab) postRedrive(c echo.Context) error {
 		letters.Prepare = lab.Without
 	}
 	answer := redrivenJSON{Redriven: map[string]int{}}
+	letters.Held = addTo(&answer.Held)
 	for _, queue := range queues {
 		n, err := letters.Redrive(c.Request().Context(), queue, which.matches)
 		if err != nil && !errors.Is(err, messaging.ErrNoQueue) {

@@ -138,7 +138,14 @@ func TestDeadAtUp(t *testing.T) {
 	expectText(t, out, `^nothing is parked in any queue\n$`)
 
 	_, errs = at(exitFailed, "redrive", "--id", "nope")
-	expectText(t, errs, `^boxoffice: no message nope is parked in any queue, `)
+	expectText(t, errs, `^boxoffice: no message nope is parked in any queue\n$`)
+	d.park(failedQueue, "a")
+	release := d.hold(failedQueue + ".dead")
+	for _, command := range []string{"list", "show", "redrive"} {
+		out, _ = at(0, command, failedQueue)
+		expectText(t, out, `^nothing is parked in seats.PaymentFailed, but for what someone else is looking at, `)
+	}
+	release()
 	_, errs = at(exitUsage, "redrive", "--all", "--rate=1/s")
 	expectText(t, errs, `^boxoffice: --rate is for a broker of its own, not for --url\n$`)
 }

@@ -17,7 +17,7 @@ func (c *Conn) Browse(ctx context.Context, queue string, visit func(context.Cont
 	defer leave()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	s, entries, err := c.hold(ctx, queue, func() { cancel(errLost) })
+	s, entries, others, err := c.hold(ctx, queue, func() { cancel(errLost) })
 	if err != nil {
 		return fmt.Errorf("browse %s: %w", queue, err)
 	}
@@ -37,25 +37,29 @@ func (c *Conn) Browse(ctx context.Context, queue string, visit func(context.Cont
 			return fmt.Errorf("browse %s: remove a message: %w", queue, err)
 		}
 	}
+	if others {
+		return fmt.Errorf("browse %s: %w", queue, messaging.ErrHeld)
+	}
 	return nil
 }
 
-// hold takes everything that is ready in a queue into a session.
-func (c *Conn) hold(ctx context.Context, queue string, lost func()) (*session, []*entry, error) {
+// hold takes everything that is ready in a queue into a session, and reports
+// whether others hold more of it.
+func (c *Conn) hold(ctx context.Context, queue string, lost func()) (s *session, entries []*entry, others bool, err error) {
 	if err := c.server.lockUp(ctx); err != nil {
-		return nil, nil, err
+		return nil, nil, false, err
 	}
 	defer c.server.mu.Unlock()
 	q := c.server.queues[queue]
 	if q == nil {
-		return nil, nil, messaging.ErrNoQueue
+		return nil, nil, false, messaging.ErrNoQueue
 	}
-	s := &session{conn: c, queue: q, held: map[*entry]struct{}{}, lost: lost}
+	others = q.unacked > 0
+	s = &session{conn: c, queue: q, held: map[*entry]struct{}{}, lost: lost}
 	c.attach(s)
-	var entries []*entry
 	for first := q.ready.Front(); first != nil; first = q.ready.Front() {
 		entries = append(entries, first.Value.(*entry))
 		s.take(first)
 	}
-	return s, entries, nil
+	return s, entries, others, nil
 }

@@ -14,7 +14,7 @@ func browsing() []clause {
 		{"browsing removes exactly what it is told to", "", browseRemovesExactly},
 		{"an error from a visit removes nothing more", "", visitErrorStops},
 		{"what arrives meanwhile is not visited", "", arrivalsAreNotVisited},
-		{"two at once never see the same message", "", twoBrowsesAreDisjoint},
+		{"two at once never see the same message, and the second is told", "", twoBrowsesAreDisjoint},
 		{"a queue that does not exist is ErrNoQueue", "", missingQueue},
 		{"the end of the context removes nothing more", "", contextEndsBrowse},
 		{"a drop loses nothing", DropConnections, dropDuringBrowse},
@@ -103,12 +103,18 @@ func twoBrowsesAreDisjoint(f *fixture) {
 	b := f.declared("operator")
 	sent := ids("m", 20)
 	dead := f.park(b, seatsQueue, sent)
-	var first []string
-	var second []string
+	var first, second []string
 	other := f.connect("other operator")
-	err := b.Browse(f.ctx, dead, func(_ context.Context, m messaging.Message) (bool, error) {
-		if first = append(first, m.ID); len(first) == 5 {
-			second = f.contents(other, dead)
+	err := b.Browse(f.ctx, dead, func(ctx context.Context, m messaging.Message) (bool, error) {
+		if first = append(first, m.ID); len(first) != 5 {
+			return false, nil
+		}
+		err := other.Browse(ctx, dead, func(_ context.Context, m messaging.Message) (bool, error) {
+			second = append(second, m.ID)
+			return false, nil
+		})
+		if !errors.Is(err, messaging.ErrHeld) {
+			f.Errorf("the second look ends with %v, want ErrHeld", err)
 		}
 		return false, nil
 	})

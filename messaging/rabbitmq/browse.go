@@ -52,7 +52,7 @@ func (b *Broker) browse(ctx context.Context, queue string, visit func(context.Co
 	if err := v.take(ctx); err != nil {
 		return err
 	}
-	for _, d := range v.held {
+	for _, d := range v.messages {
 		if ctx.Err() != nil {
 			return ended(ctx)
 		}
@@ -67,6 +67,9 @@ func (b *Broker) browse(ctx context.Context, queue string, visit func(context.Co
 			return fmt.Errorf("remove a message: %w", err)
 		}
 	}
+	if v.others {
+		return messaging.ErrHeld
+	}
 	return nil
 }
 
@@ -77,7 +80,8 @@ type browsing struct {
 	channel   *amqp.Channel
 	queue     string
 	consumers int
-	held      []amqp.Delivery // what the queue held, the oldest first
+	messages  []amqp.Delivery // the oldest first
+	others    bool            // hold messages, too
 
 	// asking is held during a request: the channel takes one at a time, and an
 	// abandoned one may still be waiting for its answer.
@@ -94,14 +98,15 @@ func (v *browsing) take(ctx context.Context) error {
 	if most := mostConsumers * mostHeld; q.Messages > most {
 		return fmt.Errorf("it holds %d messages, and no more than %d can be looked at", q.Messages, most)
 	}
-	for missing := q.Messages; missing > 0; missing = q.Messages - len(v.held) {
+	v.others = q.Consumers > 0
+	for missing := q.Messages; missing > 0; missing = q.Messages - len(v.messages) {
 		some := min(missing, mostHeld)
 		got, err := v.consume(ctx, some)
 		if err != nil {
 			return err
 		}
 		if got < some {
-			v.log.WarnContext(ctx, "not all messages of a queue came: others hold them", "queue", v.queue, "counted", q.Messages, "came", len(v.held))
+			v.others = true
 			return nil
 		}
 	}
@@ -136,7 +141,7 @@ func (v *browsing) consume(ctx context.Context, most int) (got int, err error) {
 			if !ok {
 				return got, v.loss()
 			}
-			v.held = append(v.held, d)
+			v.messages = append(v.messages, d)
 			got++
 			end = nil
 		case <-silent.C:
@@ -193,7 +198,7 @@ func (v *browsing) look(ctx context.Context, channel *amqp.Channel) (amqp.Queue,
 // end gives back what was not removed: the queue does that, in order, when the
 // channel is gone.
 func (v *browsing) end(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second+time.Duration(len(v.held))*20*time.Microsecond)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second+time.Duration(len(v.messages))*20*time.Microsecond)
 	defer cancel()
 	q, err := v.look(ctx, v.channel)
 	v.conn.bounded(func() {
