@@ -123,7 +123,12 @@ func (b booked) String() string {
 func book(ctx context.Context, c *client.Client, w client.Wish, waits func(id string) (stop func())) (booked, error) {
 	began := time.Now()
 	accepted, err := c.Book(ctx, w)
-	if err != nil {
+	switch unknown := "it may have booked all the same: GET /bookings lists what there is"; {
+	case errors.Is(err, context.DeadlineExceeded):
+		return booked{}, fmt.Errorf("%w; %s", err, unknown)
+	case errors.Is(err, context.Canceled):
+		return booked{}, &interruptedError{goesOn: "the service had not answered, and " + unknown}
+	case err != nil:
 		return booked{}, startFirst(err)
 	}
 	stop := waits(accepted.ID)

@@ -2,9 +2,11 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -25,6 +27,35 @@ func TestBookWithAFaultNeedsTheLab(t *testing.T) {
 	args[len(args)-1] = "--url=http://127.0.0.1:1"
 	if code, _, stderr := boxoffice(t, nil, args...); code != exitFailed || !strings.HasSuffix(stderr, "; start the services with: boxoffice up\n") {
 		t.Errorf("exit %d %s", code, stderr)
+	}
+}
+
+// Who gets no answer is told what that means.
+func TestBookWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	const unknown = "it may have booked all the same: GET /bookings lists what there is\n"
+	silent := func() (asked chan struct{}, args []string) {
+		asked = make(chan struct{}, 1)
+		service := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body) // else nobody notices that the client has left
+			asked <- struct{}{}
+			<-r.Context().Done()
+		}))
+		t.Cleanup(service.Close)
+		return asked, []string{"book", "--seat=1", "--amount=1", "--customer=a", "--url", service.URL}
+	}
+	_, args := silent()
+	code, _, stderr := boxoffice(t, nil, append(args, "--timeout=50ms")...)
+	want := "boxoffice: " + args[len(args)-1] + " gives no answer in time: context deadline exceeded; " + unknown
+	if code != exitFailed || stderr != want {
+		t.Errorf("exit %d, said %q, want %q", code, stderr, want)
+	}
+	asked, args := silent()
+	c := start(t, nil, args...)
+	<-asked
+	c.signal(syscall.SIGINT)
+	if code := c.exit(); code != exitInterrupted || c.err.String() != "boxoffice: interrupted; the service had not answered, and "+unknown {
+		t.Errorf("exit %d, said %q", code, c.err)
 	}
 }
 

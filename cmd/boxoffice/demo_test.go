@@ -19,7 +19,7 @@ POST /bookings +booking +\+0.00 ms +\S+ ms
 └─ publish tickets.events BookingCreated +booking .* ms
    └─ process seats.BookingCreated +seats .* ms
       └─ publish tickets.events SeatReserved +seats .* ms
-         └─ process payments.SeatReserved +payments +\+\S+ ms +([2-9]\d\d ms|\S+ s)
+         └─ process payments.SeatReserved +payments +\+\S+ ms +([2-9]\d\d|\d{4,}) ms
             └─ publish tickets.events PaymentFailed +payments .* ms
                ├─ process booking.PaymentFailed +booking .* ms
                └─ process seats.PaymentFailed +seats .* ms

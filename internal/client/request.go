@@ -59,8 +59,11 @@ func (c *Client) do(ctx context.Context, q request, v any) error {
 // unreachable says so without the URL that net/http puts in front, unless the
 // caller gave up.
 func (c *Client) unreachable(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
+	switch cause := context.Cause(ctx); {
+	case cause == context.DeadlineExceeded: //nolint:errorlint // if it is all that is known
+		return fmt.Errorf("%s gives no answer in time: %w", c, cause)
+	case cause != nil:
+		return cause
 	}
 	if wrapped := new(url.Error); errors.As(err, &wrapped) {
 		err = wrapped.Err
