@@ -22,7 +22,7 @@ wrong-seat         a repeated failure names a seat that is someone else's now: o
 door               the door takes exactly what it has room for: 202, then 429, then 503
 drain              a draining door takes nobody new, and finishes whom it has
 broker-outage      without a broker bookings are still taken: the row is the outbox
-bank-outage        a bank that does not answer holds the payment: no attempt is spent, no charge made twice
+bank-outage        a bank that fails, or is slow, holds the payment: no attempt is spent, no charge made twice
 `
 
 func TestExperimentList(t *testing.T) {
@@ -68,10 +68,7 @@ func TestUnsafeMatrix(t *testing.T) {
 		"late-compensation/no-tombstone": {`invariant 4: booking \S+ is Cancelled, but holds seat 1`, "invariants 3 and 4 are broken"},
 		"late-duplicate/no-tombstone":    {`invariant 4: booking \S+ is Cancelled, but holds seat 1`, "invariant 4 is broken"},
 		"wrong-seat/no-owner-check":      {`invariant 2: booking \S+ is Confirmed, but does not hold seat 1`, "invariant 2 is broken"},
-		"retry-backoff/requeue-now": {
-			`it should be that olena is Confirmed by a later attempt, no sooner than after her delays, 2s in all \(it took ` + aWhile + `\)`,
-			"every invariant holds in the end, but not what it promises on the way there",
-		},
+		"retry-backoff/requeue-now":      {`invariant 1: booking \S+ is not finished: Pending`, "invariant 1 is broken"},
 	}
 	for _, x := range experiment.All() {
 		for _, u := range x.Unsafe {

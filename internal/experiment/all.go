@@ -89,9 +89,9 @@ func All() []Experiment {
 			Run:   brokerOutage,
 		},
 		{
-			Name: "bank-outage", Lesson: "a bank that does not answer holds the payment: no attempt is spent, no charge made twice",
+			Name: "bank-outage", Lesson: "a bank that fails, or is slow, holds the payment: no attempt is spent, no charge made twice",
 			Queues: []string{"payments.SeatReserved"},
-			Trace:  "one long process span of payments.SeatReserved, and no publish to tickets.retry",
+			Trace:  "one long process span of payments.SeatReserved in each, and no publish to tickets.retry",
 			Run:    bankOutage,
 		},
 	}

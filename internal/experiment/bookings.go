@@ -110,7 +110,9 @@ func (s *Stage) Book(ctx context.Context, o Order) (client.Booking, error) {
 func (s *Stage) Outcome(ctx context.Context, b client.Booking) (client.Booking, error) {
 	limited, cancel := context.WithTimeout(ctx, s.Patience)
 	defer cancel()
+	stop := s.waits("for the outcome of %s's booking, %s at most", b.Customer, s.Patience)
 	_, err := s.booking.Finish(limited, b)
+	stop()
 	if err != nil && (ctx.Err() != nil || limited.Err() == nil) {
 		return b, err
 	}

@@ -20,7 +20,9 @@ func (s *Stage) invariants(ctx context.Context) error {
 			return err
 		}
 	}
+	stop := s.waits("until no booking runs any more, %s at most", s.Patience)
 	why, err := s.booking.Quiet(ctx, s.Patience, nil)
+	stop()
 	if err != nil {
 		return err
 	}
@@ -36,7 +38,9 @@ func (s *Stage) invariants(ctx context.Context) error {
 			return err
 		}
 	}
+	stop = s.waits("for the broker's figures of its queues, which are seconds old")
 	depths, unknown, err := s.Queues(ctx, time.Now(), time.Now().Add(s.Patience))
+	stop()
 	if err != nil {
 		return err
 	}
@@ -46,6 +50,10 @@ func (s *Stage) invariants(ctx context.Context) error {
 		}
 	}
 	found = append(found, verify.CheckQueues(depths)...)
+	hold := "hold"
+	if len(s.violated) > 0 { // on the way there
+		hold = "hold in the end"
+	}
 	if err := s.nothingParked(ctx); err != nil {
 		return err
 	}
@@ -55,9 +63,9 @@ func (s *Stage) invariants(ctx context.Context) error {
 	switch {
 	case len(found) > 0:
 	case unknown != "":
-		s.Say("invariants 1 to 4 hold; 5, no message is left, is not checked: %s", unknown)
+		s.Say("invariants 1 to 4 %s; 5, no message is left, is not checked: %s", hold, unknown)
 	default:
-		s.Say("invariants 1 to 5 hold")
+		s.Say("invariants 1 to 5 %s", hold)
 	}
 	return nil
 }

@@ -38,10 +38,12 @@ func door(ctx context.Context, s *Stage) error {
 	s.shown = append(s.shown, ends(taken)...)
 	s.Expect(refused.Status == http.StatusTooManyRequests && refused.RetryAfter > 0, "the next one gets a 429, with Retry-After (%s)", refused)
 	s.Say("nothing finishes: after STALL_AFTER the door says that it is stopped, not busy")
+	stop := s.waits("for the first 503, %s at most", s.Patience)
 	stopped, err := s.Until(ctx, s.Patience, func(ctx context.Context) (bool, error) {
 		a, err := s.Try(ctx, crowd.order(room))
 		return a.Status == http.StatusServiceUnavailable, err
 	})
+	stop()
 	if err != nil {
 		return err
 	}
@@ -236,19 +238,58 @@ func bankOutage(ctx context.Context, s *Stage) error {
 	}
 	s.Say("each charge is made now, but its answer is lost: the next try finds it in the bank's ledger")
 	for _, b := range []client.Booking{maria, olena} {
-		if b, err = s.Outcome(ctx, b); err != nil {
+		if err := s.paidAfterAll(ctx, b); err != nil {
 			return err
 		}
-		if err := s.paidOnce(ctx, b); err != nil {
-			return err
-		}
-		letters, err := s.Parked.List(ctx, b.ID)
-		if err != nil {
-			return err
-		}
-		s.Expect(len(letters) == 0, "no attempt of hers is spent, and nothing is parked%s", but(len(letters) == 0, "%d are", len(letters)))
 	}
-	return s.BankAnswers(ctx)
+	if err := s.BankAnswers(ctx); err != nil {
+		return err
+	}
+	return s.bankDelays(ctx)
+}
+
+// bankDelays is a bank that fails nobody, and keeps them waiting.
+func (s *Stage) bankDelays(ctx context.Context) error {
+	seat, err := s.FreeSeat()
+	if err != nil {
+		return err
+	}
+	if err := s.Gate(ctx, true); err != nil {
+		return err
+	}
+	ivan, err := s.Book(ctx, Order{Customer: "ivan", Seat: seat, Amount: "450"})
+	if err != nil {
+		return err
+	}
+	if err := s.Pause(ctx, aWhile); err != nil {
+		return err
+	}
+	if ivan, err = s.Look(ctx, ivan.ID); err != nil {
+		return err
+	}
+	s.Expect(ivan.Status == "Pending", "ivan waits as long as the bank takes: he is Pending")
+	if err := s.Gate(ctx, false); err != nil {
+		return err
+	}
+	return s.paidAfterAll(ctx, ivan)
+}
+
+// paidAfterAll expects that a booking which the bank held up is charged once, and
+// lost no attempt.
+func (s *Stage) paidAfterAll(ctx context.Context, b client.Booking) error {
+	b, err := s.Outcome(ctx, b)
+	if err != nil {
+		return err
+	}
+	if err := s.paidOnce(ctx, b); err != nil {
+		return err
+	}
+	letters, err := s.Parked.List(ctx, b.ID)
+	if err != nil {
+		return err
+	}
+	s.Expect(len(letters) == 0, "%s has spent no attempt, and nothing is parked%s", b.Customer, but(len(letters) == 0, "%d are", len(letters)))
+	return nil
 }
 
 // bookAtBank books while the bank fails.

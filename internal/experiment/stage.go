@@ -33,6 +33,7 @@ type Stage struct {
 	before            map[uuid.UUID]bool // the bookings that there were
 	queues            []string           // worth a look, that depend on settings
 
+	saying     sync.Mutex
 	mu         sync.Mutex
 	accepted   []uuid.UUID
 	unanswered int              // tries: each may have made a booking that we do not know
@@ -123,7 +124,26 @@ func (s *Stage) close(ctx context.Context) error {
 
 // Say tells what is done or seen, and when.
 func (s *Stage) Say(format string, args ...any) {
+	s.saying.Lock()
+	defer s.saying.Unlock()
 	fmt.Fprintf(s.out, "  %6d ms  %s\n", time.Since(s.began).Milliseconds(), fmt.Sprintf(format, args...))
+}
+
+// silence is how long a person may see nothing happen.
+const silence = 2 * time.Second
+
+// waits says what is waited for, if that takes long. Stop it when it is there.
+func (s *Stage) waits(format string, args ...any) (stop func()) {
+	said := make(chan struct{})
+	timer := time.AfterFunc(silence, func() {
+		defer close(said)
+		s.Say("waiting "+format, args...)
+	})
+	return func() {
+		if !timer.Stop() {
+			<-said
+		}
+	}
 }
 
 // Expect tells whether something is as it should be.

@@ -68,6 +68,23 @@ func (s *services) stage(t *testing.T, out io.Writer) *Stage {
 	return stage
 }
 
+// Nobody looks at a screen on which nothing happens.
+func TestLongWaitsAreTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var text bytes.Buffer
+		s := &Stage{out: &text, began: time.Now()}
+		stop := s.waits("for %s", "a moment")
+		time.Sleep(silence - time.Millisecond)
+		stop()
+		stop = s.waits("for %s", "long")
+		time.Sleep(silence + time.Millisecond)
+		stop()
+		if got := text.String(); got != "    3999 ms  waiting for long\n" {
+			t.Errorf("it says %q", got)
+		}
+	})
+}
+
 // What was broken on purpose is mended, the last first, also after Ctrl-C; what
 // the scene mended by itself is left alone.
 func TestWhatIsBrokenIsMended(t *testing.T) {

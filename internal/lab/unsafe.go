@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -20,7 +21,7 @@ type Unsafe string
 const (
 	NoConfirm    Unsafe = "no-confirm"     // publishing does not wait for the broker's word
 	AckFirst     Unsafe = "ack-first"      // a delivery is acknowledged before it is handled
-	RequeueNow   Unsafe = "requeue-now"    // a failed message comes back at once
+	RequeueNow   Unsafe = "requeue-now"    // a failed message is requeued in place
 	NoTombstone  Unsafe = "no-tombstone"   // seats forgets what it released
 	NoOwnerCheck Unsafe = "no-owner-check" // seats releases a seat whoever holds it
 )
@@ -36,7 +37,7 @@ func (u Unsafe) Consequence() string {
 	case AckFirst:
 		return "a crash while an event is handled loses it"
 	case RequeueNow:
-		return "a failing event uses up its attempts at once, in a hot loop"
+		return "a failing event comes back at once, in a hot loop, until the broker's delivery limit parks it"
 	case NoTombstone:
 		return "a booking that was released, or failed before it came, may hold a seat again"
 	case NoOwnerCheck:
@@ -81,12 +82,36 @@ func (b *unsafeBroker) Publish(ctx context.Context, exchange, key string, m mess
 		b.publishing.Go(func() { b.publishUnheard(ctx, exchange, key, m) })
 		return nil
 	case b.off == RequeueNow && exchange == messaging.ExchangeRetry:
-		exchange = messaging.ExchangeRedeliver
+		exchange, key, m = requeued(key, m)
 	}
 	if err := b.Broker.Publish(ctx, exchange, key, m); err != nil {
 		return fmt.Errorf("UNSAFE=%s: %w", b.off, err)
 	}
 	return nil
+}
+
+// headerRequeues counts what a broker counts of a message that is requeued.
+const headerRequeues = "x-unsafe-requeues"
+
+// requeued is where a message goes that waits for its next attempt, if it is
+// requeued in place instead, as by basic.reject: at once to where it came from,
+// as the same attempt, for nobody writes into its headers; and once the broker's
+// delivery limit is reached, to the dead queue.
+func requeued(retryKey string, m messaging.Message) (exchange, key string, _ messaging.Message) {
+	m.Headers = maps.Clone(m.Headers)
+	if _, waits := m.Headers[messaging.HeaderDelivered]; waits { // it did not fail
+		return messaging.ExchangeRedeliver, retryKey, m
+	}
+	m.Headers[messaging.HeaderAttempt] = int64(m.Attempt() - 1)
+	requeues, _ := m.Headers[headerRequeues].(int64)
+	if requeues < messaging.WorkDeliveryLimit {
+		m.Headers[headerRequeues] = requeues + 1
+		return messaging.ExchangeRedeliver, retryKey, m
+	}
+	delete(m.Headers, headerRequeues)
+	m.Headers[messaging.HeaderReason] = fmt.Sprintf("UNSAFE=requeue-now: it came back %d times, and the broker's delivery limit parks it", requeues)
+	_, queue, _ := strings.Cut(retryKey, ".")
+	return messaging.ExchangeDead, queue, m
 }
 
 // publishUnheard writes into a socket that may be dead, and never learns it.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -109,7 +110,7 @@ func TestRequeueNow(t *testing.T) {
 	r := &recorder{}
 	b := RequeueNow.Broker(r, quiet())
 	for _, exchange := range []string{messaging.ExchangeRetry, messaging.ExchangeEvents, messaging.ExchangeDead} {
-		if err := b.Publish(t.Context(), exchange, "1000ms.seats.BookingCreated", messaging.Message{}); err != nil {
+		if err := b.Publish(t.Context(), exchange, "1000ms.seats.BookingCreated", messaging.Message{Headers: map[string]any{}}); err != nil {
 			t.Error(err)
 		}
 	}
@@ -120,6 +121,34 @@ func TestRequeueNow(t *testing.T) {
 	r.broken = messaging.ErrUnroutable
 	if err := b.Publish(t.Context(), messaging.ExchangeEvents, "x", messaging.Message{}); !errors.Is(err, messaging.ErrUnroutable) {
 		t.Errorf("its error is %v", err)
+	}
+}
+
+// A message that is requeued is the same attempt each time, until it came back as
+// often as a broker allows; one that waits without having failed is not parked.
+func TestRequeuedUntilTheDeliveryLimit(t *testing.T) {
+	const key, queue = "1000ms.seats.BookingCreated", "seats.BookingCreated"
+	failed := func(headers map[string]any) messaging.Message { // as the consumer sends it to wait
+		m := messaging.Message{Headers: maps.Clone(headers)}
+		m.Headers[messaging.HeaderAttempt] = int64(m.Attempt() + 1)
+		return m
+	}
+	headers := map[string]any{"tenant": "red"}
+	for n := range messaging.WorkDeliveryLimit {
+		exchange, to, m := requeued(key, failed(headers))
+		if exchange != messaging.ExchangeRedeliver || to != key || m.Attempt() != 1 {
+			t.Fatalf("time %d: to %s %s, as attempt %d", n+1, exchange, to, m.Attempt())
+		}
+		headers = m.Headers
+	}
+	exchange, to, m := requeued(key, failed(headers))
+	if exchange != messaging.ExchangeDead || to != queue || m.Header("tenant") != "red" || m.Headers[headerRequeues] != nil ||
+		!strings.Contains(m.Header(messaging.HeaderReason), "it came back 20 times") {
+		t.Errorf("then to %s %s with %v", exchange, to, m.Headers)
+	}
+	headers[messaging.HeaderDelivered] = int64(3)
+	if exchange, to, m := requeued(key, messaging.Message{Headers: headers}); exchange != messaging.ExchangeRedeliver || to != key || m.Attempt() != 1 {
+		t.Errorf("one that waits as the same attempt: to %s %s, as attempt %d", exchange, to, m.Attempt())
 	}
 }
 
