@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -18,21 +19,24 @@ import (
 // explainCmd says where a booking stands.
 type explainCmd struct {
 	targets
+	jaegerURL
 
 	BookingID string           `arg:"" type:"given" help:"The id of the booking."`
 	BrokerURL config.BrokerURL `type:"setting" env:"BROKER_URL" placeholder:"URL" help:"The RabbitMQ broker, for parked messages; without it a running boxoffice up is asked."`
-	Timeout   time.Duration    `default:"3s" help:"How long to wait for a broker that cannot be reached."`
+	Timeout   time.Duration    `default:"3s" help:"How long to wait for a broker that cannot be reached, and for Jaeger."`
 }
 
 // Help shows examples.
 func (*explainCmd) Help() string {
 	return `It reads the booking's rows in the three services, and looks whether a message of it is parked. Work queues are not
-looked into: that would count as a delivery.
+looked into: that would count as a delivery. Whether a copy of its message waits for another attempt, the booking's trace
+says: in Jaeger, if it is named, or at a running boxoffice up.
 
 Examples:
 
   boxoffice explain 0197a3f0-7c4e-7d2a-9d57-0f6f4a1f2b3c
-  BROKER_URL=amqp://guest:guest@localhost:5672/ boxoffice explain 0197a3f0-7c4e-7d2a-9d57-0f6f4a1f2b3c`
+  BROKER_URL=amqp://guest:guest@localhost:5672/ boxoffice explain 0197a3f0-7c4e-7d2a-9d57-0f6f4a1f2b3c
+  JAEGER_URL=http://localhost:16686 boxoffice explain 0197a3f0-7c4e-7d2a-9d57-0f6f4a1f2b3c`
 }
 
 // Check says what is missing. One service's address is enough to say something.
@@ -70,12 +74,14 @@ func (e *explainCmd) Run(ctx context.Context, c console) error {
 	if f.booking.Finished() { // what is parked matters little to it: it is not waited for
 		e.Timeout = min(e.Timeout, time.Second)
 	}
+	var following sync.WaitGroup
+	if !f.booking.Finished() {
+		following.Go(func() { f.trail = e.follow(ctx, booking, f.booking.TraceID) })
+	}
 	f.parked, f.unlooked = e.parked(ctx, c, f.booking.ID)
-	var answer traceJSON
-	if booking.get(ctx, "lab/traces/"+f.booking.TraceID, &answer) == nil { // else it is no boxoffice up, and nobody knows
-		for _, s := range answer.Spans {
-			f.spans = append(f.spans, s.span())
-		}
+	following.Wait()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
 	fmt.Fprintln(c.out, strings.Join(f.explain(time.Now()), "\n"))
 	return nil

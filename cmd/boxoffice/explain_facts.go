@@ -2,12 +2,10 @@ package main
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"time"
 
 	"boxoffice/internal/client"
-	"boxoffice/internal/telemetry"
 	"boxoffice/internal/verify"
 	"boxoffice/messaging"
 )
@@ -21,7 +19,7 @@ type facts struct {
 	parked      []messaging.DeadLetter
 	unlooked    string // why nobody knows what is parked
 	up          string // the running up whose broker was asked; "" if it was RabbitMQ
-	spans       []telemetry.Span
+	trail       trail
 	door        struct {
 		Waiting, Stalled int
 		Broker           string
@@ -65,6 +63,7 @@ func (f *facts) explain(now time.Time) []string {
 	if f.unlooked != "" {
 		lines = append(lines, "Whether a message of it is parked is not known: "+f.unlooked)
 	}
+	lines = append(lines, f.unclear(queues, now)...)
 	return append(append(lines, ""), f.whatToDo(queues, now)...)
 }
 
@@ -177,45 +176,6 @@ func stillParked(messages int) string {
 	return fmt.Sprintf("%d messages of it are still parked, the first in", messages)
 }
 
-// retry says where a copy of a failed message waits, if the trace shows one.
-func (f *facts) retry(queue string, now time.Time) string {
-	var sent, handled *telemetry.Span
-	for i, s := range f.spans { // in the order of their start
-		key, isRetry := strings.CutPrefix(s.Name, "publish "+messaging.ExchangeRetry+" ")
-		switch {
-		case isRetry && strings.HasSuffix(key, "."+queue):
-			sent = &f.spans[i]
-		case s.Name == "process "+queue:
-			handled = &f.spans[i]
-		}
-	}
-	if sent == nil || handled == nil || handled.Start.After(sent.Start) {
-		return ""
-	}
-	key := strings.TrimPrefix(sent.Name, "publish "+messaging.ExchangeRetry+" ")
-	delay, _, _ := strings.Cut(key, ".")
-	service, _, _ := strings.Cut(queue, ".")
-	wait, err := time.ParseDuration(delay)
-	if err != nil { // it is not as boxoffice writes it
-		return ""
-	}
-	when := comesBack(sent.End.Add(wait), now)
-	if handled.Error == "" { // held, or renewed
-		return fmt.Sprintf("A copy of its message waits outside in %s.wait.%s, as the same attempt; it %s.", service, delay, when)
-	}
-	return fmt.Sprintf("Attempt %v of %s failed (%s); the next one waits in %s.wait.%s; it %s.", handled.Attributes["boxoffice.attempt"],
-		queue, handled.Error, service, delay, when)
-}
-
-// comesBack is when a copy leaves the queue in which it waits.
-func comesBack(due, now time.Time) string {
-	at := due.Local().Format(time.TimeOnly)
-	if left := due.Sub(now); left > 0 {
-		return fmt.Sprintf("comes back at about %s, in %.0f s", at, math.Ceil(left.Seconds()))
-	}
-	return "is due since " + at
-}
-
 // at is the flag for a command about parked messages.
 func (f *facts) at() string {
 	if f.up == "" {
@@ -245,13 +205,17 @@ func (f *facts) whatToDo(queues []string, now time.Time) []string {
 			fmt.Sprintf("Bookings wait behind the door (%d), perhaps this one too: it starts when others have finished.", f.door.Waiting),
 			"What to do: nothing.",
 		}
-	case f.retry(queues[0], now) != "":
+	case f.waits(queues, now):
 		return []string{"What to do: nothing; it is tried again by itself, and parked after the last attempt."}
+	}
+	perhapsWaits, nothing := "", "nothing for now. If its message"
+	if f.trail.unknown != "" {
+		perhapsWaits, nothing = "or waits for another attempt, ", "nothing for now. A copy that waits is tried again by itself; if the message"
 	}
 	var lines []string
 	atBank := queues[0] == "payments.SeatReserved"
 	if atBank {
-		lines = []string{"Either its message is on its way, or the bank has not answered (it is slow, or its gate is closed: POST /lab/gate/open on payments opens it), or the message was lost."}
+		lines = []string{"Either its message is on its way, " + perhapsWaits + "or the bank has not answered (it is slow, or its gate is closed: POST /lab/gate/open on payments opens it), or the message was lost."}
 	}
 	switch {
 	case f.door.Stalled > 0:
@@ -261,5 +225,5 @@ func (f *facts) whatToDo(queues []string, now time.Time) []string {
 	case atBank:
 		return append(lines, "What to do: nothing for now; if it was lost, the booking is published again after SAGA_DEADLINE (60 s by default).")
 	}
-	return []string{"What to do: nothing for now. If its message was lost, the booking is published again after SAGA_DEADLINE (60 s by default), and goes on from where it stands."}
+	return []string{"What to do: " + nothing + " was lost, the booking is published again after SAGA_DEADLINE (60 s by default), and goes on from where it stands."}
 }

@@ -17,18 +17,23 @@ func TestExplainEachState(t *testing.T) {
 	reserved, released, rejected := &serviceRow{Status: "reserved"}, &serviceRow{Status: "released"}, &serviceRow{Status: "rejected"}
 	paid, declined := &serviceRow{Status: "succeeded", Charges: 1}, &serviceRow{Status: "failed", Reason: "insufficient funds"}
 	twice := &serviceRow{Status: "succeeded", Charges: 2}
-	span := func(name string, at time.Duration, attempt int) telemetry.Span {
+	span := func(name, parent, id string, at time.Duration, failed string) telemetry.Span {
 		return telemetry.Span{
-			Name: name, Start: now.Add(at), End: now.Add(at), Error: "no luck", Attributes: map[string]any{"boxoffice.attempt": attempt},
+			Name: name, ParentID: parent, ID: id, Start: now.Add(at), End: now.Add(at), Error: failed,
+			Attributes: map[string]any{"boxoffice.attempt": int64(len(id))}, // process span "a" is attempt 1
 		}
 	}
-	failed, sent := span("process seats.BookingCreated", 0, 1), span("publish tickets.retry 5000ms.seats.BookingCreated", time.Second, 0)
-	held := failed
-	held.Error = "" // or renewed: no attempt was spent
-	early := span("process seats.BookingCreated", -16*time.Second, 1)
-	due := span("publish tickets.retry 5000ms.seats.BookingCreated", -15*time.Second, 0)
+	const process, wait = "process seats.BookingCreated", "publish tickets.retry 5000ms.seats.BookingCreated"
+	failed, sent := span(process, "root", "a", 0, "no\nluck"), span(wait, "a", "s1", time.Second, "")
+	held := span(process, "root", "a", 0, "") // or renewed: no attempt was spent
+	early, due := span(process, "root", "a", -16*time.Second, "no luck"), span(wait, "a", "s1", -15*time.Second, "")
+	again, sentAgain := span(process, "s1", "aa", -10*time.Second, "no luck"), span(wait, "aa", "s2", -time.Second, "")
+	refused := span(wait, "aa", "s2", -time.Second, "the broker does not answer")
+	other := span(process, "root", "b", 2*time.Second, "") // a delivery of another message of the booking
+	trailOf := func(spans ...telemetry.Span) trail { return trail{spans: spans} }
+	late := func(spans ...telemetry.Span) trail { return trail{spans: spans, late: true} }
 	clock := func(at time.Duration) string { return now.Add(at).Local().Format(time.TimeOnly) }
-	again := span("process seats.BookingCreated", 2*time.Second, 2)
+	unknown := trail{unknown: "Jaeger is down"}
 	letter := messaging.DeadLetter{Queue: "seats.BookingCreated", Attempts: 4, Reason: "no luck"}
 	for name, c := range map[string]struct {
 		status   string
@@ -52,10 +57,23 @@ func TestExplainEachState(t *testing.T) {
 		"cancelled, held":     {"Cancelled", true, facts{reservation: reserved, payment: declined}, []string{"contradict each other"}, "It is finished"},
 		"rejected, charged":   {"Rejected", false, facts{payment: paid}, []string{"contradict each other"}, "It is finished"},
 		"parked":              {"Pending", false, facts{parked: []messaging.DeadLetter{letter}}, []string{"parked in seats.BookingCreated.dead, after attempt 4: no luck", "  boxoffice dead redrive seats.BookingCreated --id b1"}, "nothing for now"},
-		"waits for a retry":   {"Pending", false, facts{spans: []telemetry.Span{failed, sent}}, []string{"Attempt 1 of seats.BookingCreated failed (no luck); the next one waits in seats.wait.5000ms; it comes back at about " + clock(6*time.Second) + ", in 6 s.", "tried again by itself"}, "SAGA"},
-		"waits outside":       {"Pending", false, facts{spans: []telemetry.Span{held, sent}}, []string{"A copy of its message waits outside in seats.wait.5000ms, as the same attempt; it comes back at about " + clock(6*time.Second) + ", in 6 s.", "tried again by itself"}, "failed"},
-		"is due":              {"Pending", false, facts{spans: []telemetry.Span{early, due}}, []string{"the next one waits in seats.wait.5000ms; it is due since " + clock(-10*time.Second) + ".", "tried again by itself"}, "comes back"},
-		"is tried again":      {"Pending", false, facts{spans: []telemetry.Span{failed, sent, again}}, []string{"waits for seats.BookingCreated."}, "Attempt"},
+		"waits for a retry":   {"Pending", false, facts{trail: trailOf(failed, sent)}, []string{"Attempt 1 of seats.BookingCreated failed (no luck); the next one waits in seats.wait.5000ms; it comes back at about " + clock(6*time.Second) + ", in 6 s.", "tried again by itself"}, "SAGA"},
+		"waits outside":       {"Pending", false, facts{trail: trailOf(held, sent)}, []string{"A copy of its message waits outside in seats.wait.5000ms, as the same attempt; it comes back at about " + clock(6*time.Second) + ", in 6 s.", "tried again by itself"}, "failed"},
+		"is due":              {"Pending", false, facts{trail: trailOf(early, due)}, []string{"the next one waits in seats.wait.5000ms; it is due since " + clock(-10*time.Second) + ".", "tried again by itself"}, "Jaeger"},
+		"is tried again":      {"Pending", false, facts{trail: trailOf(early, due, again)}, []string{"waits for seats.BookingCreated.\n\nWhat to do"}, "Attempt"},
+		"waits once more":     {"Pending", false, facts{trail: late(sentAgain, again, due, early)}, []string{"Attempt 2 of seats.BookingCreated failed (no luck); the next one waits in seats.wait.5000ms; it comes back at about " + clock(4*time.Second) + ", in 4 s.\n\nWhat to do: nothing; it is tried again by itself"}, "Jaeger"},
+		"another is handled":  {"Pending", false, facts{trail: trailOf(failed, sent, other)}, []string{"the next one waits in seats.wait.5000ms"}, "SAGA"},
+		"copy is refused":     {"Pending", false, facts{trail: trailOf(early, due, again, refused)}, []string{"waits for seats.BookingCreated.\n\nWhat to do"}, "wait."},
+		"Jaeger knows half":   {"Pending", false, facts{trail: late(sent)}, []string{"A copy of its message waits in seats.wait.5000ms, as which attempt is not known yet; it comes back at about " + clock(6*time.Second) + ", in 6 s.", "tried again by itself"}, "SAGA"},
+		"Jaeger is late":      {"Pending", false, facts{trail: late(due, early)}, []string{"it is due since " + clock(-10*time.Second) + ", and Jaeger, which hears of it some seconds late, knows no more.", "tried again by itself"}, "SAGA"},
+		"Jaeger knows none":   {"Pending", false, facts{trail: late(early, due, again)}, []string{"It waits for seats.BookingCreated.\nAs far as Jaeger knows, which hears of it some seconds late, no copy of its message waits for another attempt.\n\nWhat to do: nothing for now. If its message was lost, "}, "Attempt"},
+		"late and parked":     {"Pending", false, facts{trail: late(early, due), parked: []messaging.DeadLetter{letter}}, []string{"parked in seats.BookingCreated.dead, after attempt 4"}, "wait."},
+		"no trail":            {"Pending", false, facts{trail: unknown}, []string{"It waits for seats.BookingCreated.\nWhether a copy of its message waits for another attempt is not known: Jaeger is down\nTo know it, look into the log of seats for \"failed; will be tried again\" with this booking's id.\n\nWhat to do: nothing for now. A copy that waits is tried again by itself; if the message was lost, the booking is published again after SAGA_DEADLINE (60 s by default), and goes on from where it stands."}, "If its"},
+		"no trail, at bank":   {"Pending", false, facts{trail: unknown, reservation: reserved}, []string{"into the log of payments for", "Either its message is on its way, or waits for another attempt, or the bank has not answered", "What to do: nothing for now; if it was lost"}, "A copy that"},
+		"no trail, declined":  {"Pending", false, facts{trail: unknown, reservation: reserved, payment: declined}, []string{"into the log of booking and of seats for"}, "If its"},
+		"no trail, parked":    {"Pending", false, facts{trail: unknown, parked: []messaging.DeadLetter{letter}}, []string{"dead redrive"}, "not known"},
+		"no trail, one down":  {"Pending", false, facts{trail: unknown, silent: map[string]string{"seats": "refused"}}, []string{"is not known: Jaeger is down\n\nWhat to do: start the service"}, "the log"},
+		"Jaeger, one is down": {"Pending", false, facts{trail: late(failed), silent: map[string]string{"seats": "refused"}}, []string{"start the service"}, "no copy"},
 		"cancelled, unknown":  {"Cancelled", true, facts{payment: declined}, []string{"It is finished for booking, but seats knows nothing of it: an event of it may still be on its way.\nWhat to do: look again in a moment; boxoffice verify says whether it is broken then."}, "nothing more"},
 		"rejected, unknown":   {"Rejected", false, facts{}, []string{"It is finished for booking, but seats knows nothing of it: "}, "nothing more"},
 		"unknown, one parked": {"Cancelled", true, facts{payment: declined, parked: []messaging.DeadLetter{letter}}, []string{"It is finished for booking, but seats knows nothing of it. A message of it is still parked in seats.BookingCreated.dead, after attempt 4: no luck\nWhat to do: remove it, for redriven it may take a seat for nobody:\n  boxoffice dead drop seats.BookingCreated --id b1"}, "change nothing"},

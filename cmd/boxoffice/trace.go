@@ -13,12 +13,17 @@ import (
 	"boxoffice/internal/telemetry"
 )
 
+// jaegerURL is where Jaeger answers.
+type jaegerURL struct {
+	JaegerURL string `name:"jaeger-url" env:"JAEGER_URL" placeholder:"URL" help:"Jaeger, if the services export to it; without it a running boxoffice up is asked, which keeps its latest traces."`
+}
+
 // traceCmd shows the trace of a booking.
 type traceCmd struct {
 	bookingURL
+	jaegerURL
 
 	BookingID string        `arg:"" type:"given" help:"The id of the booking."`
-	JaegerURL string        `name:"jaeger-url" env:"JAEGER_URL" placeholder:"URL" help:"Jaeger, if the services export to it; without it a running boxoffice up is asked, which keeps its latest traces."`
 	Wait      time.Duration `default:"8s" help:"How long to wait for spans that are still on their way."`
 }
 

@@ -45,6 +45,9 @@ func New(base string) (*Client, error) {
 	}}}, nil
 }
 
+// String is the URL of Jaeger, without a password.
+func (c *Client) String() string { return c.base.Redacted() }
+
 // Close closes the idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
