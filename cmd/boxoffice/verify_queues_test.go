@@ -51,10 +51,10 @@ func TestVerifyQueues(t *testing.T) {
 		code int
 		want string // of what is printed or said
 	}{
-		"old figures": {management(t, left, empty), 0, `5  .* OK\nread`},
-		"left":        {management(t, empty, left), exitFailed, `5  .* 2 violations\n     1 message is left in payments.wait.1000ms\n     2 messages are left in seats.BookingCreated\nparked: 3 in booking.PaymentFailed.dead\n`},
+		"old figures": {management(t, left, empty), 0, `5  .* OK\nparked: not listed: amqp://127\.0\.0\.1:1/.*refused\nread`},
+		"left":        {management(t, empty, left), exitFailed, `5  .* 2 violations\n     1 message is left in payments.wait.1000ms\n     2 messages are left in seats.BookingCreated\nparked: 3 in booking.PaymentFailed.dead\nparked: not listed: .*\nread`},
 		"no figures":  {management(t, map[string]int{"seats.BookingCreated": -1}), 0, `5  .* not checked\n     what is in the queues is not known: .*no figures of seats.BookingCreated\n`},
-		"new figures": {management(t, map[string]int{"seats.BookingCreated": -1}, empty), 0, `5  .* OK\nread`},
+		"new figures": {management(t, map[string]int{"seats.BookingCreated": -1}, empty), 0, `5  .* OK\nparked: not`},
 		"wrong user":  {strings.Replace(management(t, empty), "secret", "wrong", 1), exitUnanswered, `boxoffice: the management API does not answer: .*401`},
 		"no queues":   {management(t, map[string]int{"others": 1}), exitUnanswered, `knows none of boxoffice in virtual host "lab/1"`},
 		"away":        {"http://u:hush@127.0.0.1:1", exitUnanswered, `boxoffice: the management API does not answer: .*refused`},

@@ -24,10 +24,11 @@ type verifyReport struct {
 	found     []verify.Violation
 	queues    verify.Queues
 	unchecked string // why the queues are not known
+	parked    parkedReport
 }
 
-// print writes a line for each invariant, and one for each violation. Its error
-// says that there are any.
+// print writes a line for each invariant, one for each violation, and what is
+// parked. Its error says that there are violations.
 func (r verifyReport) print(out io.Writer) error {
 	found := slices.Concat(r.found, verify.CheckQueues(r.queues.Work))
 	invariants := []string{
@@ -61,11 +62,14 @@ func (r verifyReport) print(out io.Writer) error {
 			fmt.Fprintln(out, "     "+line)
 		}
 	}
-	for _, queue := range slices.Sorted(maps.Keys(r.queues.Parked)) {
-		if n := r.queues.Parked[queue]; n > 0 {
-			fmt.Fprintf(out, "parked: %d in %s\n", n, queue)
+	if !r.parked.known { // then at least the management API's figures, if there are some
+		for _, queue := range slices.Sorted(maps.Keys(r.queues.Parked)) {
+			if n := r.queues.Parked[queue]; n > 0 {
+				fmt.Fprintf(out, "parked: %d in %s\n", n, queue)
+			}
 		}
 	}
+	r.parked.write(out)
 	s := r.snapshot
 	fmt.Fprintf(out, "read %d bookings, %d reservations, %d payments, %d charges, and %d seats of which %d are held\n",
 		len(s.Bookings), len(s.Reservations), len(s.Payments), len(s.Charges), s.Total, len(s.Held))

@@ -24,6 +24,7 @@ type stage struct {
 	verify.Snapshot
 	stats client.Stats
 	urls  map[string]string
+	dead  http.HandlerFunc // the parked messages, if it shows some
 
 	charged atomic.Int64 // how often the charges were read
 }
@@ -63,6 +64,9 @@ func (s *stage) stand(t *testing.T) {
 		mux := http.NewServeMux()
 		for _, path := range paths {
 			mux.HandleFunc("GET "+path, routes[path])
+		}
+		if name == "" && s.dead != nil {
+			mux.HandleFunc("GET /lab/dead", s.dead)
 		}
 		server := httptest.NewServer(mux)
 		t.Cleanup(server.Close)
