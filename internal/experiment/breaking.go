@@ -65,7 +65,8 @@ func (s *Stage) canLook(ctx context.Context) error {
 
 // WaitParked waits until a message of the booking is parked; nil if none is in time.
 func (s *Stage) WaitParked(ctx context.Context, b client.Booking) (*messaging.DeadLetter, error) {
-	defer s.waits("until a message of %s's is parked, %s at most", b.Customer, s.Patience)()
+	stop := s.waits("until a message of %s's is parked, %s at most", b.Customer, s.Patience)
+	defer stop()
 	var letters []messaging.DeadLetter
 	_, err := s.Until(ctx, s.Patience, func(ctx context.Context) (_ bool, err error) {
 		letters, err = s.Parked.List(ctx, b.ID)

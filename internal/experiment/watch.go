@@ -107,7 +107,8 @@ func (s *Stage) sameBroker(ctx context.Context, booking string) error {
 // SeatsSays waits until the seats service has answered events about a booking n
 // times, and returns its last answer. That patience ends first is not as it should be.
 func (s *Stage) SeatsSays(ctx context.Context, b client.Booking, n int) (string, error) {
-	defer s.waits("for what seats answers about %s's booking, %s at most", b.Customer, s.Patience)()
+	stop := s.waits("for what seats answers about %s's booking, %s at most", b.Customer, s.Patience)
+	defer stop()
 	limit := time.NewTimer(s.Patience)
 	defer limit.Stop()
 	for {
