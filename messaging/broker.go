@@ -90,6 +90,9 @@ type Delivery struct {
 	// Count is how often the broker delivered this message before and had it
 	// returned: 0 the first time.
 	Count int
+	// Tries is how often the handler was called for this delivery before: 0 the
+	// first time. A held delivery is tried in place, its middleware with it.
+	Tries int
 	// Settler settles it with the session that delivered it, and no other.
 	Settler Settler
 }
@@ -112,7 +115,8 @@ type Settler interface {
 	// is lost and that the message will be delivered again.
 	Ack() error
 	// Lose ends the session as a crash would: every unsettled delivery of it
-	// goes back to the queue, and the broker counts one delivery for each.
+	// goes back to the queue, and the broker counts one delivery for each. When
+	// it returns, the contexts of their Handle calls have ended.
 	Lose()
 }
 

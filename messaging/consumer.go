@@ -88,7 +88,7 @@ func NewConsumer(b Broker, p *Publisher, cfg ConsumerConfig, i Instruments, hand
 		cfg: cfg, broker: b, publisher: p, handlers: handlers, log: i.Logger, tracer: newTracer(b, i), byEvent: newByEvent(),
 		counts: consumerCounts{
 			consumed: counter("consumed", "Deliveries handled and acknowledged, by event."),
-			retried:  counter("retried", "Copies sent to wait for another attempt, by event."),
+			retried:  counter("retried", "Copies sent to wait for another attempt, by event, the attempt that failed, and the delay."),
 			parked:   counter("parked", "Messages parked in a dead queue by this service, by event."),
 			held:     counter("held", "Tries after which a delivery was held, by event."),
 		},

@@ -75,7 +75,8 @@ func (h Handler) read(m Message) (Event, error) {
 type HandleFunc func(ctx context.Context, d *Delivery, e Event) ([]Event, error)
 
 // Middleware wraps the handling of every delivery. It runs inside the
-// delivery's span, before anything is published or settled.
+// delivery's span, before anything is published or settled, and at each try of
+// a held delivery: [Delivery.Tries] tells them apart.
 type Middleware func(HandleFunc) HandleFunc
 
 // with is the handler inside its middleware, the first one outermost.

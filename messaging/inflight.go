@@ -54,6 +54,7 @@ func (in *inFlight) run(ctx context.Context) error {
 	held := func(err error) bool { return IsUnavailable(err) && !in.heldTooLong(began) }
 	err = in.untilAvailable(ctx, held, func(ctx context.Context) (err error) {
 		out, err = in.handle.safely(ctx, in.d, event)
+		in.d.Tries++
 		return err
 	})
 	switch {
@@ -77,7 +78,7 @@ func (in *inFlight) holdOutside(ctx context.Context, err error) error {
 	delays := in.c.cfg.RetryDelays
 	delay := delays[len(delays)-1]
 	in.c.log.WarnContext(ctx, "held for long; a copy waits outside", "queue", in.d.Queue, "booking", clip(in.d.CorrelationID, 100),
-		"error", err, "in", delay)
+		"error", err, "in", delay, "wait queue", in.waitQueue(delay))
 	return in.waitOutside(ctx, delay)
 }
 
@@ -85,7 +86,7 @@ func (in *inFlight) holdOutside(ctx context.Context, err error) error {
 func (in *inFlight) renew(ctx context.Context) error {
 	delay := slices.Min(in.c.cfg.RetryDelays)
 	in.c.log.WarnContext(ctx, "came back often; a copy waits outside, so that the broker does not park it", "queue", in.d.Queue,
-		"booking", clip(in.d.CorrelationID, 100), "delivered before", in.d.Delivered(), "in", delay)
+		"booking", clip(in.d.CorrelationID, 100), "delivered before", in.d.Delivered(), "in", delay, "wait queue", in.waitQueue(delay))
 	return in.waitOutside(ctx, delay)
 }
 
@@ -94,7 +95,17 @@ func (in *inFlight) waitOutside(ctx context.Context, delay time.Duration) error 
 	m := in.d.copyForRepublish()
 	m.Headers[HeaderAttempt] = int64(in.d.Attempt())
 	m.Headers[HeaderDelivered] = int64(in.d.Delivered())
-	return in.moveTo(ctx, ExchangeRetry, RetryKey(delay, in.d.Queue), m, in.c.counts.held)
+	return in.wait(ctx, delay, m, in.c.counts.held)
+}
+
+// wait has a copy wait out a delay; the span says where, and how long.
+func (in *inFlight) wait(ctx context.Context, delay time.Duration, m Message, count metric.Int64Counter, labels ...attribute.KeyValue) error {
+	in.span.SetAttributes(attribute.String("boxoffice.wait_queue", in.waitQueue(delay)), attribute.String("boxoffice.wait_delay", delay.String()))
+	return in.moveTo(ctx, ExchangeRetry, RetryKey(delay, in.d.Queue), m, count, labels...)
+}
+
+func (in *inFlight) waitQueue(delay time.Duration) string {
+	return WaitQueueName(in.c.cfg.Service, delay)
 }
 
 // failed sends a copy to wait for the next attempt, or parks the message.
@@ -109,11 +120,12 @@ func (in *inFlight) failed(ctx context.Context, err error) error {
 		return in.park(ctx, err)
 	}
 	delay := delays[attempt-1]
-	log.WarnContext(ctx, "failed; will be tried again", "in", delay)
+	log.WarnContext(ctx, "failed; will be tried again", "in", delay, "wait queue", in.waitQueue(delay))
 	m := in.d.copyForRepublish()
 	m.Headers[HeaderAttempt] = int64(attempt + 1)
 	delete(m.Headers, HeaderDelivered)
-	return in.moveTo(ctx, ExchangeRetry, RetryKey(delay, in.d.Queue), m, in.c.counts.retried)
+	return in.wait(ctx, delay, m, in.c.counts.retried,
+		attribute.Int("attempt", attempt), attribute.String("delay", delay.String())) // few values: no attempt is beyond the delays
 }
 
 // park puts a copy, with the reason, into the dead queue.
@@ -131,7 +143,7 @@ func (in *inFlight) park(ctx context.Context, reason error) error {
 }
 
 // moveTo publishes a copy, confirmed, and only then acknowledges the original.
-func (in *inFlight) moveTo(ctx context.Context, exchange, key string, m Message, count metric.Int64Counter) error {
+func (in *inFlight) moveTo(ctx context.Context, exchange, key string, m Message, count metric.Int64Counter, labels ...attribute.KeyValue) error {
 	err := in.publish(ctx, func(ctx context.Context) error {
 		m := m
 		m.Headers = maps.Clone(m.Headers) // each try writes its own trace context
@@ -140,7 +152,7 @@ func (in *inFlight) moveTo(ctx context.Context, exchange, key string, m Message,
 	if err != nil {
 		return err
 	}
-	return in.ack(ctx, count)
+	return in.ack(ctx, count, labels...)
 }
 
 // publish holds the delivery until the broker has taken what follows from it.
@@ -179,14 +191,14 @@ func (in *inFlight) heldTooLong(since time.Time) bool {
 	return len(in.c.cfg.RetryDelays) > 0 && time.Since(since) > in.c.cfg.HoldLimit
 }
 
-func (in *inFlight) ack(ctx context.Context, count metric.Int64Counter) error {
+func (in *inFlight) ack(ctx context.Context, count metric.Int64Counter, labels ...attribute.KeyValue) error {
 	if err := in.d.Settler.Ack(); err != nil {
 		return fmt.Errorf("acknowledge: %w", err)
 	}
-	in.count(ctx, count)
+	in.count(ctx, count, labels...)
 	return nil
 }
 
-func (in *inFlight) count(ctx context.Context, c metric.Int64Counter) {
-	in.c.byEvent.count(ctx, c, in.h.event)
+func (in *inFlight) count(ctx context.Context, c metric.Int64Counter, labels ...attribute.KeyValue) {
+	in.c.byEvent.count(ctx, c, in.h.event, labels...)
 }

@@ -34,11 +34,11 @@ func newByEvent() byEvent {
 	return by
 }
 
-// count adds one to a counter, for an event.
-func (by byEvent) count(ctx context.Context, c metric.Int64Counter, event string) {
+// count adds one to a counter, for an event. More labels are for what is rare.
+func (by byEvent) count(ctx context.Context, c metric.Int64Counter, event string, labels ...attribute.KeyValue) {
 	option, ok := by[event]
-	if !ok {
-		option = metric.WithAttributes(attribute.String("event", event))
+	if !ok || len(labels) > 0 {
+		option = metric.WithAttributes(append([]attribute.KeyValue{attribute.String("event", event)}, labels...)...)
 	}
 	c.Add(ctx, 1, option)
 }

@@ -4,6 +4,7 @@
 //
 // It guarantees that faults are deterministic: they count by the attempt that
 // the message carries, or by the broker's count of deliveries, never by memory
-// in a process. Without the lab switched on nothing in this package runs, and
+// in a process. Each strikes a delivery once, however often it is tried in
+// place. Without the lab switched on nothing in this package runs, and
 // baggage with a script, a stranger's included, is ignored.
 package lab

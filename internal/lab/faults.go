@@ -141,8 +141,12 @@ func (f Faults) inject(
 	return events, nil
 }
 
-// before is what strikes before the event is handled.
+// before is what strikes before the event is handled: once, and not again at
+// each try of a delivery that is held. What strikes after ends the tries.
 func (f Faults) before(ctx context.Context, s Script, d *messaging.Delivery) error {
+	if d.Tries > 0 {
+		return nil
+	}
 	for _, fault := range s {
 		switch {
 		case fault.Action == Delay:

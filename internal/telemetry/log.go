@@ -14,7 +14,7 @@ import (
 func newLogger(o Options) (*slog.Logger, error) {
 	switch o.LogFormat {
 	case "json":
-		handler := slog.NewJSONHandler(o.LogOutput, &slog.HandlerOptions{Level: o.LogLevel})
+		handler := slog.NewJSONHandler(o.LogOutput, &slog.HandlerOptions{Level: o.LogLevel, ReplaceAttr: readable})
 		logger := slog.New(&tracedHandler{Handler: handler}).With("service", o.Service)
 		if o.Instance != "" {
 			logger = logger.With("instance", o.Instance)
@@ -33,6 +33,15 @@ func newLogger(o Options) (*slog.Logger, error) {
 		return slog.New(&tracedHandler{Handler: handler, prefix: prefix}), nil
 	}
 	return nil, fmt.Errorf("log format %q is not known; use text or json", o.LogFormat)
+}
+
+// readable writes durations as text does: "5s", and not 5000000000 of nobody
+// knows what.
+func readable(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindDuration {
+		a.Value = slog.StringValue(a.Value.Duration().String())
+	}
+	return a
 }
 
 func isTerminal(w io.Writer) bool {

@@ -46,11 +46,12 @@ func lossGivesAllBack(f *fixture) {
 	b := f.declared("publisher")
 	sent := ids("m", 5)
 	f.publishAll(b, sent)
-	first := make(chan *messaging.Delivery, 10)
+	first, contexts := make(chan *messaging.Delivery, 10), make(chan context.Context, 10)
 	ended := make(chan error, 10)
 	again := make(chan string, 100)
 	c := f.consume(f.connect("consumer"), createdQueue, 5, func(ctx context.Context, d *messaging.Delivery) {
 		if d.Count == 0 {
+			contexts <- ctx
 			first <- d
 			<-ctx.Done()
 			ended <- d.Settler.Ack()
@@ -66,6 +67,11 @@ func lossGivesAllBack(f *fixture) {
 		one = receive(f, first, "the first deliveries")
 	}
 	one.Settler.Lose()
+	for range sent {
+		if ctx := receive(f, contexts, "the handlers' contexts"); ctx.Err() == nil {
+			f.Error("a handler's context outlives its session")
+		}
+	}
 	for range sent {
 		if err := receive(f, ended, "the end of the handlers' contexts"); err == nil {
 			f.Error("an ack to a lost session reports success")
