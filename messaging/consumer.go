@@ -121,7 +121,12 @@ func (c *Consumer) Run(ctx context.Context) error {
 	select {
 	case <-done:
 	case <-ctx.Done():
-		if !waitFor(done, c.cfg.Grace) {
+		quickly := min(c.cfg.Grace, time.Second)
+		if waitFor(done, quickly) {
+			break
+		}
+		c.log.InfoContext(ctx, "stopping: handlers still run, and get their grace", "grace", c.cfg.Grace)
+		if !waitFor(done, c.cfg.Grace-quickly) {
 			c.log.WarnContext(ctx, "handlers still run after the grace period; their deliveries go back to the broker", "grace", c.cfg.Grace)
 			abandon()
 			<-done

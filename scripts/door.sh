@@ -44,7 +44,7 @@ open_gate() { curl -fsS -X POST "$PAYMENTS/lab/gate/open"; }
 before=$(stats)
 places=$(jq '.activeLimit + .waitingLimit' <<<"$before")
 bookings=$((places + 2))
-[ "$places" -le 20 ] || fail "this door has $places places; start a small one as the first lines say"
+[ "$places" -le 20 ] || fail "this door has $places places; start a small one: ADMISSION_ACTIVE=2 ADMISSION_WAITING=3 go run ./cmd/boxoffice up"
 lab=$(curl -sS -o /dev/null -w '%{http_code}' "$PAYMENTS/lab/gate/close") ||
   fail "$PAYMENTS does not answer; start the services with: go run ./cmd/boxoffice up"
 [ "$lab" = 405 ] || fail "the lab is off at $PAYMENTS: start the services with LAB=on, or with: go run ./cmd/boxoffice up"

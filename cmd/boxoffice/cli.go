@@ -72,7 +72,7 @@ func run(ctx context.Context, args []string, c console) int {
 	case exit >= 0:
 		return exit
 	case err != nil:
-		return c.fail(fmt.Errorf("%w (see boxoffice --help)", err), exitUsage)
+		return c.fail(fmt.Errorf("%w (see %s --help)", err, meant(err)), exitUsage)
 	}
 	if err := settings.Check(command); err != nil {
 		return c.fail(err, exitUsage)
@@ -91,6 +91,14 @@ func run(ctx context.Context, args []string, c console) int {
 		return c.fail(err, exitFailed)
 	}
 	return 0
+}
+
+// meant is the command that could not be parsed.
+func meant(err error) string {
+	if p, ok := errors.AsType[*kong.ParseError](err); ok && p.Context != nil && p.Context.Selected() != nil {
+		return p.Context.Selected().FullPath()
+	}
+	return "boxoffice"
 }
 
 // codedError is an error with an exit code of its own.

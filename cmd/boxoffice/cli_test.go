@@ -51,7 +51,7 @@ func TestMistakes(t *testing.T) {
 		want      string // what it says, but for "boxoffice: " before each line
 	}{
 		{"no such command", nil, []string{"nope"}, exitUsage, "unexpected argument nope .see boxoffice --help.\n"},
-		{"missing flags", nil, []string{"book", "--seat=1", "--amount=1"}, exitUsage, "missing flags: --customer=NAME .see boxoffice --help.\n"},
+		{"missing flags", nil, []string{"book", "--seat=1", "--amount=1"}, exitUsage, "missing flags: --customer=NAME .see boxoffice book --help.\n"},
 		{"wrong amount", nil, []string{"book", "--seat=1", "--amount=x", "--customer=a"}, exitUsage, "--amount: .*two decimals.*\n"},
 		{
 			"an id for a queue", nil,

@@ -21,6 +21,17 @@ type deadCmd struct {
 	Drop    deadDropCmd    `cmd:"" help:"Remove parked messages, for good."`
 }
 
+// Help shows examples.
+func (*deadCmd) Help() string {
+	return `Each of them has more examples: boxoffice dead redrive --help
+
+Examples:
+
+  boxoffice dead list --url http://127.0.0.1:5200
+  BROKER_URL=amqp://guest:guest@localhost:5672/ boxoffice dead list
+  BROKER_URL=amqp://guest:guest@localhost:5672/ boxoffice dead redrive --all --dry-run`
+}
+
 // deadFrom is where the parked messages are.
 type deadFrom struct {
 	BrokerURL config.BrokerURL `type:"setting" env:"BROKER_URL" placeholder:"URL" help:"The RabbitMQ broker, as amqp:// or amqps://."`

@@ -20,7 +20,7 @@ type deadRedriveCmd struct {
 	All       bool   `help:"All parked messages of all queues, or of QUEUE."`
 	KeepFault bool   `help:"Leave the fault scripts on the messages: they will strike again."`
 	DryRun    bool   `help:"Only show which messages would be redriven."`
-	Rate      rate   `placeholder:"N/s" help:"At most so many in a second (/s), a minute (/m) or an hour (/h)."`
+	Rate      rate   `placeholder:"N/s" help:"At most so many in a second (/s, or nothing), a minute (/m) or an hour (/h). Not with --url."`
 	URL       string `name:"url" type:"given" placeholder:"URL" help:"A running boxoffice up, whose broker is in its process, instead of BROKER_URL."`
 }
 

@@ -17,15 +17,15 @@ type experimentCmd struct {
 	Names []string `arg:"" optional:"" name:"name" help:"Which: names, or all; list, or nothing, lists them."`
 
 	URL           string           `name:"url" placeholder:"URL" help:"A booking service that is running (default: $BOOKING_URL); without it everything is started here, once for each experiment, and stopped."`
-	SeatsURL      string           `name:"seats-url" placeholder:"URL" help:"The seats service (default: $SEATS_URL, or port 5201 of the same host)."`
-	PaymentsURL   string           `name:"payments-url" placeholder:"URL" help:"The payments service (default: $PAYMENTS_URL, or port 5202 of the same host)."`
+	SeatsURL      string           `name:"seats-url" placeholder:"URL" help:"The seats service (default: $SEATS_URL, unless --url is given, or port 5201 of the same host)."`
+	PaymentsURL   string           `name:"payments-url" placeholder:"URL" help:"The payments service (default: $PAYMENTS_URL, unless --url is given, or port 5202 of the same host)."`
 	BrokerURL     config.BrokerURL `type:"setting" env:"BROKER_URL" placeholder:"URL" help:"With --url: the RabbitMQ broker that those services share. Some experiments publish events themselves."`
 	ManagementURL string           `name:"management-url" placeholder:"URL" help:"With --url: RabbitMQ's management API (default: guessed from BROKER_URL)."`
 
 	Reset       bool            `help:"With --url: empty the services before each experiment, as boxoffice reset does; else each takes seats that are free."`
 	RetryDelays []time.Duration `type:"setting" env:"RETRY_DELAYS" default:"1s,5s,30s" example:"1s,5s,30s" help:"The services' delays between attempts."`
 	Unsafe      lab.Unsafe      `type:"setting" env:"UNSAFE" placeholder:"SAFETY" help:"Without --url: start the services with one safety off: no-confirm, ack-first, no-tombstone, no-owner-check or requeue-now."`
-	Patience    time.Duration   `default:"15s" help:"How long to wait for what should happen, each time."`
+	Patience    time.Duration   `default:"15s" help:"How long to wait for what should happen, each time: 15s at most, for the saga deadline mends what is broken."`
 	Trace       bool            `help:"Without --url: draw the traces of the bookings."`
 	Verbose     bool            `short:"v" help:"Without --url: show the services' logs."`
 }
@@ -69,6 +69,9 @@ func (e *experimentCmd) Check() error {
 		errs = append(errs, e.targets().Check())
 		if e.Unsafe != "" && !e.list() {
 			errs = append(errs, errors.New("UNSAFE is a setting of the services, which run already: start them with it, or leave --url (BOOKING_URL) out"))
+		}
+		if e.Trace || e.Verbose {
+			errs = append(errs, errors.New("--trace and -v are for services that are started here: leave --url (BOOKING_URL) out, or see boxoffice trace BOOKING-ID and the services' logs"))
 		}
 	}
 	switch {
@@ -179,13 +182,15 @@ func (t *tally) print(c console) {
 
 // err is nil if all passed.
 func (t *tally) err(all int, off lab.Unsafe) error {
-	switch {
-	case t.asTheyShould > 0 && t.asTheyShould == t.failed:
+	if t.asTheyShould > 0 && t.asTheyShould == t.failed {
 		return fmt.Errorf("%d of %d failed, as it should with UNSAFE=%s", t.failed, all, off)
-	case t.failed > 0:
-		return fmt.Errorf("%d of %d failed", t.failed, all)
 	}
+	code := exitUnanswered
 	var errs []error
+	if t.failed > 0 {
+		code = exitFailed
+		errs = append(errs, fmt.Errorf("%d of %d failed", t.failed, all))
+	}
 	if t.disturbed > 0 {
 		errs = append(errs, fmt.Errorf("%d of %d disturbed by others", t.disturbed, all))
 	}
@@ -195,7 +200,7 @@ func (t *tally) err(all int, off lab.Unsafe) error {
 	if len(errs) == 0 {
 		return nil
 	}
-	return &codedError{errors.Join(errs...), exitUnanswered}
+	return &codedError{errors.Join(errs...), code}
 }
 
 func (*experimentCmd) printList(c console) {

@@ -118,6 +118,7 @@ func TestExperimentUsage(t *testing.T) {
 		`--patience=1h0m0s must be above 0s, and 15s at most`:            {"poison", "--patience=1h"},
 		`UNSAFE is a setting of the services, which run already`:         {"poison", "--url=http://127.0.0.1:5200", "--unsafe=ack-first"},
 		`http://127.0.0.1:1 has not the usual port 5200: say --s`:        {"poison", "--url=http://127.0.0.1:1"},
+		`--trace and -v are for services that are started here: leave -`: {"poison", "--trace", "--url=http://127.0.0.1:5200"},
 		`--unsafe="x" is not known; use no-confirm, ack-first, no-tombs`: {"poison", "--unsafe=x"},
 	} {
 		code, stdout, stderr := boxoffice(t, nil, append([]string{"experiment"}, args...)...)

@@ -106,7 +106,7 @@ func (f *facts) waitsIn() []string {
 	case b.Finished():
 		return nil
 	case f.silent[messaging.Seats] != "" || f.silent[messaging.Payments] != "":
-		return []string{"what only the service knows that does not answer, or was not asked"}
+		return []string{"an event that is not known, as a service does not answer, or was not asked"}
 	case b.Status == "Cancelled" && r.is("released"):
 		return []string{"booking.SeatReleased"}
 	case b.Status == "Cancelled":
@@ -194,7 +194,7 @@ func (f *facts) whatToDo(queues []string, now time.Time) []string {
 			fmt.Sprintf("  boxoffice dead redrive %s --id %s%s", l.Queue, f.booking.ID, f.at()),
 		}
 	case len(f.silent) > 0:
-		return []string{"What to do: start the service that does not answer, for the queue keeps its events, or say where it is."}
+		return []string{"What to do: start the service that does not answer (its queues keep its events), or say where it is (--seats-url, --payments-url)."}
 	case f.door.Broker != "ok" && f.door.Broker != "":
 		return []string{
 			"The broker cannot be reached: " + strings.TrimPrefix(f.door.Broker, "the broker is unreachable: "),

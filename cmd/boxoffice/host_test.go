@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 
 	"boxoffice/internal/client"
@@ -104,4 +105,28 @@ func connectReady(t *testing.T, url string, door bool) error {
 		return err
 	}
 	return c.Accepting(ctx)
+}
+
+// A service of its own that forgets everything with its process says so; up,
+// all of whose services end together, does not.
+func TestATemporaryDatabaseIsTold(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		database config.DatabaseURL
+		shared   bool
+		told     bool
+	}{{"sqlite:", false, true}, {"sqlite:", true, false}, {config.DatabaseURL("sqlite:" + t.TempDir() + "/a.db"), false, false}} {
+		var logs strings.Builder
+		p := process{broker: brokerAt("inproc:"), logs: &logs, shared: test.shared}
+		h, err := p.open(t.Context(), "seats", place{address: "127.0.0.1:0", variable: "ADDR", database: test.database}, actor{obedient})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := h.close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if told := strings.Contains(logs.String(), "DATABASE_URL=sqlite: is a temporary file"); told != test.told {
+			t.Errorf("%s, shared %v: it logs %q", test.database, test.shared, &logs)
+		}
+	}
 }

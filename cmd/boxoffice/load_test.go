@@ -45,8 +45,9 @@ func TestLoadVerifyReset(t *testing.T) {
 	if o := result.Outcomes; result.Offered != 400 || answered != 400 || o.Confirmed > 1 || o.Rejected == 0 || o.Unfinished != 0 {
 		t.Errorf("open: %+v", result)
 	}
-	if !strings.Contains(stderr, "boxoffice: warning: most bookings were Rejected: ") || len(result.Warnings) == 0 {
-		t.Errorf("open said %q", stderr)
+	// That one seat is fought for is the point; that nobody got it is worth a word.
+	if warned := strings.Contains(stderr, "boxoffice: warning: most bookings were Rejected: "); warned != (result.Outcomes.Confirmed == 0) {
+		t.Errorf("open, with %d Confirmed, said %q", result.Outcomes.Confirmed, stderr)
 	}
 
 	bookings := 30 + result.Saga.Count

@@ -60,6 +60,9 @@ func (p process) open(ctx context.Context, name string, at place, b builder) (h 
 	if h.db, err = database.Open(string(at.database)); err != nil {
 		return h, fmt.Errorf("DATABASE_URL: %w", err)
 	}
+	if at.database.Temporary() && !p.shared {
+		h.telemetry.Logger.WarnContext(ctx, "DATABASE_URL=sqlite: is a temporary file, which ends with this process; what it was told, and others still know, is forgotten then")
+	}
 	h.service = b.build(participant.Settings{
 		Instance: instance, RetryDelays: p.settings.RetryDelays, Topology: p.settings.Topology,
 		Prefetch: p.settings.Prefetch, Grace: handlerGrace, Lab: p.settings.LabOn(p.shared), Unsafe: p.settings.Unsafe, Exit: p.exit(),

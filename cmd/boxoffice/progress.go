@@ -23,7 +23,7 @@ type progress struct {
 
 // showProgress shows the line that look returns, again and again, until stop.
 func showProgress(w io.Writer, look func() string) *progress {
-	every, show, clean := progressElsewhere, func(line string) { fmt.Fprintln(w, line) }, func() {}
+	every, show, clean := progressElsewhere, seldom(func(line string) { fmt.Fprintln(w, line) }), func() {}
 	if terminal(w) {
 		const erase = "\r\x1b[K"
 		every = progressOnTerminal
@@ -44,6 +44,22 @@ func showProgress(w io.Writer, look func() string) *progress {
 		}
 	}()
 	return p
+}
+
+// seldom shows a line that stays the same less and less often.
+func seldom(show func(line string)) func(line string) {
+	const most = 16
+	last, passed, pause := "", 0, 1
+	return func(line string) {
+		switch passed++; {
+		case line != last:
+			pause = 1
+		case passed < pause:
+			return
+		}
+		show(line)
+		last, passed, pause = line, 0, min(2*pause, most)
+	}
 }
 
 // stop returns when nothing more is shown.

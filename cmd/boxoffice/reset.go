@@ -22,7 +22,8 @@ type resetCmd struct {
 func (*resetCmd) Help() string {
 	return `It opens the bank's gate and lets the bank answer, drains the booking service, waits until no booking runs, forgets all
 bookings, seats, payments and faults of the bank, and takes bookings again. So it mends what an experiment that was killed has
-left behind. What is parked stays parked: boxoffice dead drop --all removes it. The services must run with LAB=on, as they do under: boxoffice up
+left behind. What is parked stays parked: boxoffice dead drop --all removes it. The services must run with LAB=on, as they do under
+boxoffice up. It exits with 2 if they do not, and with 1 if something else fails.
 
 Examples:
 
@@ -114,7 +115,7 @@ func (p part) labOn(ctx context.Context) error {
 	case ok && problem.Status == http.StatusMethodNotAllowed:
 		return nil
 	case ok && problem.Status == http.StatusNotFound:
-		return fmt.Errorf("the lab of %s %w", p.name, errLabOff)
+		return &codedError{fmt.Errorf("the lab of %s %w", p.name, errLabOff), exitUsage}
 	case err == nil:
 		err = p.Stranger("GET /lab/reset: no refusal")
 	}

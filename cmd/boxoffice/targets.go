@@ -28,8 +28,8 @@ func (b *bookingURL) AfterApply() error { //nolint:unparam // kong wants an erro
 // targets are where the three services answer.
 type targets struct {
 	URL         string `name:"url" placeholder:"URL" help:"The booking service (default: $BOOKING_URL, or http://127.0.0.1:5200)."`
-	SeatsURL    string `name:"seats-url" placeholder:"URL" help:"The seats service (default: $SEATS_URL, or port 5201 of the same host)."`
-	PaymentsURL string `name:"payments-url" placeholder:"URL" help:"The payments service (default: $PAYMENTS_URL, or port 5202 of the same host)."`
+	SeatsURL    string `name:"seats-url" placeholder:"URL" help:"The seats service (default: $SEATS_URL, unless --url is given, or port 5201 of the same host)."`
+	PaymentsURL string `name:"payments-url" placeholder:"URL" help:"The payments service (default: $PAYMENTS_URL, unless --url is given, or port 5202 of the same host)."`
 }
 
 // AfterApply takes what was not given from the environment.

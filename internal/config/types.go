@@ -73,6 +73,9 @@ type DatabaseURL string
 
 func (u DatabaseURL) String() string { return redact(string(u)) }
 
+// Temporary is whether it is a file that is gone with the process.
+func (u DatabaseURL) Temporary() bool { return u == "sqlite:" }
+
 func parseDatabaseURL(text string) (DatabaseURL, error) {
 	wrong := errors.New("is not a database; use for example postgres://user:password@localhost/name or sqlite:service.db")
 	if file, ok := strings.CutPrefix(text, "sqlite:"); ok {

@@ -142,7 +142,7 @@ func parseAction(text string) (Fault, error) {
 	if rest, ok := strings.CutPrefix(text, string(Delay)+":"); ok {
 		d, err := time.ParseDuration(rest)
 		if err != nil || d <= 0 || d > maxDelay {
-			return Fault{}, fmt.Errorf("%q is not a delay up to %s, such as delay:2s", text, maxDelay)
+			return Fault{}, fmt.Errorf("%q is not a delay with its unit, up to %s, such as delay:2s", text, maxDelay)
 		}
 		return Fault{Action: Delay, Count: 1, Delay: d}, nil
 	}

@@ -32,6 +32,7 @@ func (p *Participant) Reset(c echo.Context, busy string, empty func(context.Cont
 		if err := empty(c.Request().Context()); err != nil {
 			return err
 		}
+		p.deps.Telemetry.Logger.InfoContext(c.Request().Context(), "reset: the store is empty")
 	}
 	return c.NoContent(http.StatusNoContent)
 }
