@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
 	"net/url"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -85,9 +87,10 @@ func onThisMachine(err error) bool {
 	return ok && address.IP.IsLoopback()
 }
 
-// urlFlag is the flag for another command about the same services.
+// urlFlag is the flag for another command about the same services, where the
+// environment does not say it.
 func urlFlag(url string) string {
-	if url == upURL {
+	if url == cmp.Or(os.Getenv("BOOKING_URL"), upURL) {
 		return ""
 	}
 	return " --url " + url

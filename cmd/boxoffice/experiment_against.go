@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"time"
 
 	"github.com/google/uuid"
@@ -88,18 +89,14 @@ func (e *experimentCmd) interrupted(ctx context.Context, err error) error {
 
 // hint is the commands that show a booking.
 func (e *experimentCmd) hint(bookingID string) []string {
-	explain, trace := "boxoffice explain "+bookingID, "boxoffice trace "+bookingID
-	if e.URL != upURL {
-		explain += " --url " + e.URL
-		trace += " --url " + e.URL
+	url := urlFlag(e.URL)
+	others := ""
+	for _, o := range []struct{ flag, url, variable string }{{"--seats-url", e.SeatsURL, "SEATS_URL"}, {"--payments-url", e.PaymentsURL, "PAYMENTS_URL"}} {
+		if o.url != "" && (url != "" || o.url != os.Getenv(o.variable)) {
+			others += " " + o.flag + " " + o.url
+		}
 	}
-	if e.SeatsURL != "" {
-		explain += " --seats-url " + e.SeatsURL
-	}
-	if e.PaymentsURL != "" {
-		explain += " --payments-url " + e.PaymentsURL
-	}
-	return []string{explain, trace}
+	return []string{"boxoffice explain " + bookingID + url + others, "boxoffice trace " + bookingID + url}
 }
 
 // breakable is nil if the service's lab is on.

@@ -31,3 +31,27 @@ func TestTargetsOfTheEnvironment(t *testing.T) {
 		}
 	}
 }
+
+// A command that is suggested works as it is written, in the same shell.
+func TestHintsSayWhatTheEnvironmentDoesNot(t *testing.T) {
+	const one, two, three = "http://a:1", "http://a:2", "http://a:3"
+	for _, test := range []struct{ booking, seats, want, flag string }{
+		{"", "", "boxoffice explain b1 --url http://a:1 --seats-url http://a:2 --payments-url http://a:3", " --url http://a:1"},
+		{one, "", "boxoffice explain b1 --seats-url http://a:2 --payments-url http://a:3", ""},
+		{one, two, "boxoffice explain b1 --payments-url http://a:3", ""},
+		{"http://b:1", two, "boxoffice explain b1 --url http://a:1 --seats-url http://a:2 --payments-url http://a:3", " --url http://a:1"},
+	} {
+		t.Setenv("BOOKING_URL", test.booking)
+		t.Setenv("SEATS_URL", test.seats)
+		e := experimentCmd{URL: one, SeatsURL: two, PaymentsURL: three}
+		if got := e.hint("b1")[0]; got != test.want {
+			t.Errorf("BOOKING_URL=%s SEATS_URL=%s: %q, want %q", test.booking, test.seats, got, test.want)
+		}
+		if got := urlFlag(one); got != test.flag {
+			t.Errorf("BOOKING_URL=%s: %q, want %q", test.booking, got, test.flag)
+		}
+	}
+	if got := urlFlag(upURL); got != " --url "+upURL {
+		t.Errorf("with another stack in the environment: %q", got)
+	}
+}
