@@ -90,12 +90,13 @@ func (e *experimentCmd) interrupted(ctx context.Context, err error) error {
 // hint is the commands that show a booking.
 func (e *experimentCmd) hint(bookingID string) []string {
 	url := urlFlag(e.URL)
-	others := ""
-	for _, o := range []struct{ flag, url, variable string }{{"--seats-url", e.SeatsURL, "SEATS_URL"}, {"--payments-url", e.PaymentsURL, "PAYMENTS_URL"}} {
-		if o.url != "" && (url != "" || o.url != os.Getenv(o.variable)) {
-			others += " " + o.flag + " " + o.url
+	other := func(flag, at, variable string) string {
+		if at == "" || url == "" && at == os.Getenv(variable) {
+			return ""
 		}
+		return " " + flag + " " + at
 	}
+	others := other("--seats-url", e.SeatsURL, "SEATS_URL") + other("--payments-url", e.PaymentsURL, "PAYMENTS_URL")
 	return []string{"boxoffice explain " + bookingID + url + others, "boxoffice trace " + bookingID + url}
 }
 
