@@ -125,7 +125,9 @@ func (c *Consumer) Run(ctx context.Context) error {
 		if waitFor(done, quickly) {
 			break
 		}
-		c.log.InfoContext(ctx, "stopping: handlers still run, and get their grace", "grace", c.cfg.Grace)
+		if c.cfg.Grace > quickly {
+			c.log.InfoContext(ctx, "stopping: handlers still run, and get their grace", "grace", c.cfg.Grace)
+		}
 		if !waitFor(done, c.cfg.Grace-quickly) {
 			c.log.WarnContext(ctx, "handlers still run after the grace period; their deliveries go back to the broker", "grace", c.cfg.Grace)
 			abandon()

@@ -124,7 +124,7 @@ func book(ctx context.Context, c *client.Client, w client.Wish, waits func(id st
 	began := time.Now()
 	accepted, err := c.Book(ctx, w)
 	switch unknown := "it may have booked all the same: GET /bookings lists what there is"; {
-	case errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, client.ErrUnanswered):
 		return booked{}, fmt.Errorf("%w; %s", err, unknown)
 	case errors.Is(err, context.Canceled):
 		return booked{}, &interruptedError{goesOn: "the service had not answered, and " + unknown}

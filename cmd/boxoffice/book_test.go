@@ -46,13 +46,23 @@ func TestBookWithoutAnAnswer(t *testing.T) {
 	}
 	_, args := silent()
 	code, _, stderr := boxoffice(t, nil, append(args, "--timeout=50ms")...)
-	want := "boxoffice: " + args[len(args)-1] + " gives no answer in time: context deadline exceeded; " + unknown
+	want := "boxoffice: " + args[len(args)-1] + " gave no answer in time; " + unknown
 	if code != exitFailed || stderr != want {
+		t.Errorf("exit %d, said %q, want %q", code, stderr, want)
+	}
+	dying := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		panic(http.ErrAbortHandler) // as a process that is killed after its commit
+	}))
+	defer dying.Close()
+	args[len(args)-1] = dying.URL
+	code, _, stderr = boxoffice(t, nil, args...)
+	if want := "boxoffice: " + dying.URL + " gave no answer: EOF; " + unknown; code != exitFailed || stderr != want {
 		t.Errorf("exit %d, said %q, want %q", code, stderr, want)
 	}
 	asked, args := silent()
 	c := start(t, nil, args...)
-	<-asked
+	wait(t, asked, "the request")
 	c.signal(syscall.SIGINT)
 	if code := c.exit(); code != exitInterrupted || c.err.String() != "boxoffice: interrupted; the service had not answered, and "+unknown {
 		t.Errorf("exit %d, said %q", code, c.err)

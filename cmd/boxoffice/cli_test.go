@@ -149,7 +149,7 @@ func TestBookInterrupted(t *testing.T) {
 	if code := c.exit(); code != exitInterrupted || c.err.String() != "boxoffice: interrupted; booking b1 goes on (trace t1); "+where {
 		t.Errorf("exit %d, said %q", code, c.err)
 	}
-	code, _, stderr := boxoffice(t, nil, "book", "--seat=1", "--amount=1", "--customer=a", "--timeout=2s", "--url", service.URL)
+	code, _, stderr := boxoffice(t, nil, "book", "--seat=1", "--amount=1", "--customer=a", "--timeout=1s", "--url", service.URL)
 	if code != exitFailed || !regexp.MustCompile(`^boxoffice: booking b1 is still Pending after \d\S*s \(trace t1\)\nboxoffice: `+where+"$").MatchString(stderr) {
 		t.Errorf("exit %d, said %q", code, stderr)
 	}

@@ -57,6 +57,7 @@ func (e *experimentCmd) meet(ctx context.Context, c console, hand messaging.Brok
 	defer cancel()
 	_, err := parkedOn(hand).List(limited, "")
 	switch {
+	case errors.Is(err, experiment.ErrCannot): // someone else looks: then it is the right broker
 	case errors.Is(err, messaging.ErrNoQueue):
 		return fmt.Errorf("BROKER_URL=%s has no queues of boxoffice: %w\nThe services make them when they start: is it the broker, and the virtual host, that they use?", e.BrokerURL, err)
 	case err != nil:
@@ -73,35 +74,58 @@ func closeBroker(ctx context.Context, b messaging.Broker) {
 }
 
 // parkedLetters is one booking's parked messages on a broker.
-type parkedLetters struct{ *messaging.DeadLetters }
+type parkedLetters struct{ broker messaging.Broker }
 
-func parkedOn(b messaging.Broker) parkedLetters {
-	letters := messaging.NewDeadLetters(b, operatorName, messaging.Instruments{})
-	letters.Prepare = lab.Without
-	return parkedLetters{letters}
-}
+func parkedOn(b messaging.Broker) parkedLetters { return parkedLetters{b} }
 
 // List is the messages, in any queue.
 func (p parkedLetters) List(ctx context.Context, bookingID string) ([]messaging.DeadLetter, error) {
-	var list []messaging.DeadLetter
-	for _, queue := range messaging.WorkQueues() {
-		err := p.DeadLetters.List(ctx, queue, func(l messaging.DeadLetter) error {
-			if bookingID == "" || l.BookingID == bookingID {
-				list = append(list, l)
+	return lookPatiently(ctx, bookingID, func() (list []messaging.DeadLetter, others held, err error) {
+		letters := messaging.NewDeadLetters(p.broker, operatorName, messaging.Instruments{})
+		letters.Held = addTo(&others)
+		for _, queue := range messaging.WorkQueues() {
+			err := letters.List(ctx, queue, func(l messaging.DeadLetter) error {
+				if bookingID == "" || l.BookingID == bookingID {
+					list = append(list, l)
+				}
+				return nil
+			})
+			if err != nil {
+				return nil, nil, err
 			}
-			return nil
-		})
-		if err != nil {
-			return nil, err
+		}
+		return list, others, nil
+	})
+}
+
+// othersLook is how long someone else may look at what is parked, such as a
+// verify, before nobody knows what is there.
+const othersLook = 3 * time.Second
+
+// lookPatiently looks until the booking's are there, or nobody else holds some.
+func lookPatiently(ctx context.Context, bookingID string, look func() ([]messaging.DeadLetter, held, error)) ([]messaging.DeadLetter, error) {
+	for end := time.Now().Add(othersLook); ; {
+		list, others, err := look()
+		switch {
+		case err != nil, len(others) == 0, len(list) > 0 && bookingID != "":
+			return list, err
+		case time.Now().After(end):
+			return nil, fmt.Errorf("%w: what is parked is not known: there is what %s", experiment.ErrCannot, others)
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
 		}
 	}
-	return list, nil
 }
 
 // Redrive sends them back, without their fault scripts.
 func (p parkedLetters) Redrive(ctx context.Context, bookingID string) (n int, err error) {
+	letters := messaging.NewDeadLetters(p.broker, operatorName, messaging.Instruments{})
+	letters.Prepare = lab.Without
 	for _, queue := range messaging.WorkQueues() {
-		m, err := p.DeadLetters.Redrive(ctx, queue, func(l messaging.DeadLetter) bool { return l.BookingID == bookingID })
+		m, err := letters.Redrive(ctx, queue, func(l messaging.DeadLetter) bool { return l.BookingID == bookingID })
 		if n += m; err != nil {
 			return n, err
 		}
@@ -114,8 +138,10 @@ type parkedAtUp struct{ url string }
 
 // List is the messages, in any queue.
 func (p parkedAtUp) List(ctx context.Context, bookingID string) ([]messaging.DeadLetter, error) {
-	list, _, err := listAtUp(ctx, console{io.Discard, io.Discard}, p.url, deadWhich{ID: bookingID})
-	return list, p.cannot(ctx, err)
+	return lookPatiently(ctx, bookingID, func() ([]messaging.DeadLetter, held, error) {
+		list, others, err := listAtUp(ctx, console{io.Discard, io.Discard}, p.url, deadWhich{ID: bookingID})
+		return list, others, p.cannot(ctx, err)
+	})
 }
 
 // Redrive sends them back, without their fault scripts.

@@ -48,13 +48,13 @@ func TestVerifyListsWhatIsParkedAtUp(t *testing.T) {
 	expect(`parked: 21 in seats(?s:.*)\n     \.\.\. and 1 more: .*\nparked: left out is what someone else is looking at, or redriving, right now, of booking\.PaymentSucceeded\n`)
 	release()
 
-	for range 40 { // more than an answer holds
-		err := d.Publish(t.Context(), messaging.ExchangeDead, failedQueue, messaging.Message{ID: "large", Body: []byte(strings.Repeat("x", 64<<10))})
+	for range 5 { // more than an answer holds
+		err := d.Publish(t.Context(), messaging.ExchangeDead, failedQueue, messaging.Message{ID: "large", Body: []byte(strings.Repeat("x", 500_000))})
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	expect(one + `parked: at least \d\d in seats\.PaymentFailed\.dead\n(     booking b.*\n){19}     \.\.\. and 42 more: .*\n`)
+	expect(one + `parked: at least \d\d in seats\.PaymentFailed\.dead\n(     booking b.*\n){19}     \.\.\. and 7 more: .*\n`)
 }
 
 func TestVerifyListsWhatIsParkedOnRabbitMQ(t *testing.T) {

@@ -15,8 +15,12 @@ import (
 	"boxoffice/messaging"
 )
 
-// ErrUnreachable is the error, wrapped, of a service that does not answer.
-var ErrUnreachable = errors.New("cannot be reached")
+// The errors, wrapped, of a service that does not answer.
+var (
+	ErrUnreachable = errors.New("cannot be reached")
+	// ErrUnanswered is that of a request which may have been carried out.
+	ErrUnanswered = errors.New("gave no answer")
+)
 
 // Client talks to one service. It is safe for concurrent use.
 type Client struct {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 )
@@ -59,14 +60,32 @@ func (c *Client) do(ctx context.Context, q request, v any) error {
 // unreachable says so without the URL that net/http puts in front, unless the
 // caller gave up.
 func (c *Client) unreachable(ctx context.Context, err error) error {
-	switch cause := context.Cause(ctx); {
-	case cause == context.DeadlineExceeded: //nolint:errorlint // if it is all that is known
-		return fmt.Errorf("%s gives no answer in time: %w", c, cause)
-	case cause != nil:
+	cause := context.Cause(ctx)
+	late := errors.Is(cause, context.DeadlineExceeded)
+	if cause != nil && cause != context.DeadlineExceeded { //nolint:errorlint // whose text says nothing to a person
 		return cause
 	}
 	if wrapped := new(url.Error); errors.As(err, &wrapped) {
 		err = wrapped.Err
 	}
+	dial, ok := errors.AsType[*net.OpError](err)
+	sent := !ok || dial.Op != "dial"
+	switch {
+	case late && sent:
+		return &silence{c.String() + " gave no answer in time", []error{ErrUnanswered, cause}}
+	case late:
+		return &silence{c.String() + " cannot be reached in time", []error{ErrUnreachable, cause}}
+	case sent:
+		return &silence{fmt.Sprintf("%s gave no answer: %v", c, err), []error{ErrUnanswered, ErrUnreachable, err}}
+	}
 	return fmt.Errorf("%s %w: %w", c, ErrUnreachable, err)
 }
+
+// silence is an error for people, and for those who look what it is.
+type silence struct {
+	text string
+	is   []error
+}
+
+func (s *silence) Error() string   { return s.text }
+func (s *silence) Unwrap() []error { return s.is }

@@ -11,7 +11,7 @@ import (
 // BlamesRow reports whether err says that the statement's data is at fault: a
 // violated constraint, a value out of range or that the database cannot
 // store. Another row would have been stored. Any other error (no connection,
-// a timeout, a deadlock, a full disk, a missing table) means that the database
+// a timeout, a full disk, a missing table) means that the database
 // cannot work, and says nothing about the row.
 //
 // A panic in a [Group]'s Commit blames the row too: if it is a bug that one
@@ -34,7 +34,7 @@ func BlamesRow(err error) bool {
 
 // LostRace reports whether PostgreSQL gave up for the sake of another
 // transaction: in a deadlock, or because of a stricter isolation level that the
-// URL asks for. Nothing was committed, and it may well succeed if repeated.
+// URL asks for. This statement changed nothing, and may well succeed if repeated.
 func LostRace(err error) bool {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && (pg.Code == "40P01" || pg.Code == "40001") && NotCommitted(err)

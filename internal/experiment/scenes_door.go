@@ -1,9 +1,14 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"strconv"
+	"strings"
 	"time"
 
 	"boxoffice/internal/client"
@@ -221,6 +226,10 @@ func bankOutage(ctx context.Context, s *Stage) error {
 	if err := s.canLook(ctx); err != nil {
 		return err
 	}
+	before, err := s.attemptsSpent(ctx)
+	if err != nil {
+		return err
+	}
 	olena, err := s.bookAtBank(ctx, "olena", "before")
 	if err != nil {
 		return err
@@ -245,7 +254,41 @@ func bankOutage(ctx context.Context, s *Stage) error {
 	if err := s.BankAnswers(ctx); err != nil {
 		return err
 	}
-	return s.bankDelays(ctx)
+	if err := s.bankDelays(ctx); err != nil {
+		return err
+	}
+	spent, err := s.attemptsSpent(ctx)
+	s.Expect(spent == before, "no attempt at a payment is spent%s", but(spent == before, "%d are", spent-before))
+	return err
+}
+
+// attemptsSpent is how many payments the payments service has sent to wait for
+// another attempt since it started.
+func (s *Stage) attemptsSpent(ctx context.Context) (n int, err error) {
+	fails := func(err error) (int, error) { return 0, fmt.Errorf("read the metrics of payments: %w", err) }
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.Targets.Payments+"/metrics", nil)
+	if err != nil {
+		return fails(err)
+	}
+	res, err := s.http.Do(r)
+	if err != nil {
+		return fails(err)
+	}
+	defer func() { _ = res.Body.Close() }() // read to its end
+	text, err := io.ReadAll(io.LimitReader(res.Body, 4<<20))
+	if err != nil || res.StatusCode != http.StatusOK {
+		return fails(cmp.Or(err, errors.New(res.Status)))
+	}
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "boxoffice_messages_retried_total{") && strings.Contains(line, `event="SeatReserved"`) {
+			count, err := strconv.Atoi(strings.TrimSpace(line[strings.LastIndex(line, "}")+1:]))
+			if err != nil {
+				return fails(err)
+			}
+			n += count
+		}
+	}
+	return n, nil
 }
 
 // bankDelays is a bank that fails nobody, and keeps them waiting.
@@ -275,7 +318,7 @@ func (s *Stage) bankDelays(ctx context.Context) error {
 }
 
 // paidAfterAll expects that a booking which the bank held up is charged once, and
-// lost no attempt.
+// not parked.
 func (s *Stage) paidAfterAll(ctx context.Context, b client.Booking) error {
 	b, err := s.Outcome(ctx, b)
 	if err != nil {
@@ -288,7 +331,7 @@ func (s *Stage) paidAfterAll(ctx context.Context, b client.Booking) error {
 	if err != nil {
 		return err
 	}
-	s.Expect(len(letters) == 0, "%s has spent no attempt, and nothing is parked%s", b.Customer, but(len(letters) == 0, "%d are", len(letters)))
+	s.Expect(len(letters) == 0, "nothing of %s's is parked%s", b.Customer, but(len(letters) == 0, "%d are", len(letters)))
 	return nil
 }
 

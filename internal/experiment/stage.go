@@ -139,11 +139,11 @@ func (s *Stage) waits(format string, args ...any) (stop func()) {
 		defer close(said)
 		s.Say("waiting "+format, args...)
 	})
-	return func() {
+	return sync.OnceFunc(func() {
 		if !timer.Stop() {
 			<-said
 		}
-	}
+	})
 }
 
 // Expect tells whether something is as it should be.

@@ -83,6 +83,7 @@ func (b *unsafeBroker) Publish(ctx context.Context, exchange, key string, m mess
 		return nil
 	case b.off == RequeueNow && exchange == messaging.ExchangeRetry:
 		exchange, key, m = requeued(key, m)
+		b.log.WarnContext(ctx, "UNSAFE=requeue-now: it does not wait, whatever is said", "to", exchange, "booking", m.CorrelationID)
 	}
 	if err := b.Broker.Publish(ctx, exchange, key, m); err != nil {
 		return fmt.Errorf("UNSAFE=%s: %w", b.off, err)
@@ -98,7 +99,9 @@ const headerRequeues = "x-unsafe-requeues"
 // as the same attempt, for nobody writes into its headers; and once the broker's
 // delivery limit is reached, to the dead queue.
 func requeued(retryKey string, m messaging.Message) (exchange, key string, _ messaging.Message) {
-	m.Headers = maps.Clone(m.Headers)
+	if m.Headers = maps.Clone(m.Headers); m.Headers == nil {
+		m.Headers = map[string]any{}
+	}
 	if _, waits := m.Headers[messaging.HeaderDelivered]; waits { // it did not fail
 		return messaging.ExchangeRedeliver, retryKey, m
 	}

@@ -110,7 +110,7 @@ func TestRequeueNow(t *testing.T) {
 	r := &recorder{}
 	b := RequeueNow.Broker(r, quiet())
 	for _, exchange := range []string{messaging.ExchangeRetry, messaging.ExchangeEvents, messaging.ExchangeDead} {
-		if err := b.Publish(t.Context(), exchange, "1000ms.seats.BookingCreated", messaging.Message{Headers: map[string]any{}}); err != nil {
+		if err := b.Publish(t.Context(), exchange, "1000ms.seats.BookingCreated", messaging.Message{}); err != nil {
 			t.Error(err)
 		}
 	}

@@ -97,7 +97,9 @@ const lateEnough = 100 * time.Millisecond
 // warnings say where the run may not have measured what was asked for.
 func (g *Generator) warnings(res Result) (all []string) {
 	warn := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
-	if booked := res.Saga.Count - res.Outcomes.Rejected; 2*booked < min(res.Saga.Count, g.cfg.Seats) { // who fights for few seats is Rejected
+	// Who fights for few seats is Rejected, as most are for the hot ones: then that nobody got one tells.
+	booked := res.Saga.Count - res.Outcomes.Rejected
+	if hot := g.cfg.Choice == Hot && booked > 0; !hot && 2*booked < min(res.Saga.Count, g.cfg.Seats) {
 		warn("most bookings were Rejected: the seats from 1 to %d are sold, or the hall has fewer. Start the services with SEATS_TOTAL=%d, or empty them with: boxoffice reset",
 			g.cfg.Seats, g.cfg.Seats)
 	}

@@ -38,7 +38,8 @@ func (s *store) settleAll(ctx context.Context, outcomes []outcome) ([]settled, e
 		to, _ := from.next(o)
 		moves[i] = move{index: i, id: o.id, from: from, to: to}
 	}
-	// In one order, or two replicas wait for each other in a circle.
+	// In one order, which is that of the locks where the table is large enough
+	// for its index: else two replicas would wait for each other in a circle.
 	slices.SortFunc(moves, func(a, b move) int { return bytes.Compare(a.id[:], b.id[:]) })
 	changed := false
 	for len(moves) > 0 {
