@@ -11,6 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"boxoffice/internal/config"
+	"boxoffice/internal/plain"
 )
 
 const description = `A ticket box office for one concert, as three services that agree by events alone.
@@ -124,7 +125,7 @@ func (i *interruptedError) Error() string {
 // fail shows err, each of its lines as one of ours.
 func (c console) fail(err error, code int) int {
 	for line := range strings.Lines(err.Error()) {
-		fmt.Fprintln(c.err, "boxoffice: "+strings.TrimRight(line, "\n"))
+		fmt.Fprintln(c.err, "boxoffice: "+plain.Short(strings.TrimRight(line, "\n"), 4000))
 	}
 	return code
 }

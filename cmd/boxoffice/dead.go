@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"boxoffice/internal/config"
+	"boxoffice/internal/plain"
 	"boxoffice/messaging"
 )
 
@@ -70,7 +71,7 @@ func (w deadWhich) queues() ([]string, error) {
 	case slices.Contains(all, queue):
 		return []string{queue}, nil
 	case isID(w.Queue):
-		return nil, fmt.Errorf("there is no queue %q; it looks like an id: --id %s", w.Queue, printable(w.Queue))
+		return nil, fmt.Errorf("there is no queue %q; it looks like an id: --id %s", w.Queue, plain.Line(w.Queue))
 	}
 	return nil, fmt.Errorf("there is no queue %q; the queues are:\n  %s", w.Queue, strings.Join(all, "\n  "))
 }
@@ -94,9 +95,9 @@ func (w deadWhich) none(c console, h held) error {
 	}
 	switch {
 	case w.ID != "" && len(h) > 0:
-		return fmt.Errorf("no message %s is parked %s, unless it is one of those that %s", printable(w.ID), where, h)
+		return fmt.Errorf("no message %s is parked %s, unless it is one of those that %s", plain.Line(w.ID), where, h)
 	case w.ID != "":
-		return fmt.Errorf("no message %s is parked %s", printable(w.ID), where)
+		return fmt.Errorf("no message %s is parked %s", plain.Line(w.ID), where)
 	case len(h) > 0:
 		fmt.Fprintf(c.out, "nothing is parked %s, but for what %s\n", where, h)
 		return nil

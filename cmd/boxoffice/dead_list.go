@@ -4,11 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"text/tabwriter"
 	"time"
-	"unicode"
 
+	"boxoffice/internal/plain"
 	"boxoffice/messaging"
 )
 
@@ -104,23 +103,5 @@ func short(text string, most int) string {
 	if text == "" {
 		return "-"
 	}
-	runes := []rune(printable(text))
-	if len(runes) > most {
-		runes = append(runes[:most-1], '…')
-	}
-	return string(runes)
-}
-
-// printable is text as one line, without what a terminal would take for a
-// command: messages come from strangers, too.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsPrint(r):
-			return r
-		case unicode.IsSpace(r): // the ends of lines, and tabs
-			return ' '
-		}
-		return unicode.ReplacementChar
-	}, strings.ReplaceAll(text, "\r\n", "\n"))
+	return plain.Short(text, most)
 }

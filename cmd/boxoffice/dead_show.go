@@ -16,6 +16,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"boxoffice/internal/plain"
 	"boxoffice/messaging"
 )
 
@@ -67,7 +68,7 @@ func (d *deadShowCmd) Run(ctx context.Context, c console) error {
 func writeLetter(out io.Writer, l messaging.DeadLetter) error {
 	by := "the broker"
 	if l.Service != "" {
-		by = printable(l.Service)
+		by = plain.Line(l.Service)
 	}
 	parked := "by " + by
 	if !l.ParkedAt.IsZero() {
@@ -88,13 +89,13 @@ func writeLetter(out io.Writer, l messaging.DeadLetter) error {
 	} {
 		name := line[0]
 		for text := range strings.Lines(line[1]) { // a reason may have several
-			fmt.Fprintf(w, "  %s\t%s\n", name, printable(strings.TrimRight(text, "\r\n")))
+			fmt.Fprintf(w, "  %s\t%s\n", name, plain.Line(strings.TrimRight(text, "\r\n")))
 			name = ""
 		}
 	}
 	fmt.Fprintln(w, "  headers\t")
 	for _, name := range slices.Sorted(maps.Keys(m.Headers)) {
-		fmt.Fprintf(w, "    %s\t%s\n", printable(name), headerText(m.Headers[name]))
+		fmt.Fprintf(w, "    %s\t%s\n", plain.Line(name), headerText(m.Headers[name]))
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -103,7 +104,7 @@ func writeLetter(out io.Writer, l messaging.DeadLetter) error {
 	if kind == "" {
 		kind = "no content type"
 	}
-	fmt.Fprintf(out, "  body, %d bytes, %s\n", len(m.Body), printable(kind))
+	fmt.Fprintf(out, "  body, %d bytes, %s\n", len(m.Body), plain.Line(kind))
 	for line := range strings.Lines(bodyText(m.Body)) {
 		fmt.Fprintln(out, strings.TrimRight("    "+strings.TrimRight(line, "\n"), " "))
 	}
@@ -113,17 +114,17 @@ func writeLetter(out io.Writer, l messaging.DeadLetter) error {
 func headerText(value any) string {
 	switch v := value.(type) {
 	case string:
-		return printable(v)
+		return plain.Line(v)
 	case []byte:
-		return printable(string(v))
+		return plain.Line(string(v))
 	case time.Time:
 		return v.Format(time.RFC3339)
 	case []any, map[string]any:
 		if text, err := json.Marshal(v); err == nil {
-			return printable(string(text))
+			return plain.Line(string(text))
 		}
 	}
-	return printable(fmt.Sprint(value))
+	return plain.Line(fmt.Sprint(value))
 }
 
 // bodyText is JSON with one value a line, text as it is, and else a hex dump.
@@ -142,7 +143,7 @@ func bodyText(body []byte) string {
 	}
 	lines := strings.Split(string(body), "\n")
 	for i, line := range lines {
-		lines[i] = printable(strings.ReplaceAll(strings.TrimRight(line, "\r"), "\t", "    "))
+		lines[i] = plain.Line(strings.ReplaceAll(strings.TrimRight(line, "\r"), "\t", "    "))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -30,7 +30,7 @@ func readDead(ctx context.Context, c console, address string, which deadWhich) (
 		return ofBooking(ctx, up, up.Query(ctx, "lab/dead", query, &answer))
 	})
 	if err == nil && answer.More > 0 {
-		fmt.Fprintf(c.err, "parked, and not shown: %d more than fit into one answer; name a QUEUE or an --id\n", answer.More)
+		fmt.Fprintf(c.err, "parked, and not shown: %d more than fit into one answer; name a QUEUE or an --id, or redrive or drop what is shown\n", answer.More)
 	}
 	return answer, err
 }

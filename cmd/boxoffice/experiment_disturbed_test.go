@@ -78,7 +78,7 @@ func TestHowExperimentsEnd(t *testing.T) {
 		{[]experiment.Result{pass, pass}, 0, 0, ""},
 		{[]experiment.Result{pass, disturbed}, 0, exitUnanswered, "1 of 2 disturbed by others"},
 		{[]experiment.Result{disturbed, pass}, 1, exitUnanswered, "1 of 3 disturbed by others\n1 of 3 could not be tried"},
-		{[]experiment.Result{disturbed, fail}, 1, exitFailed, "1 of 3 failed"},
+		{[]experiment.Result{disturbed, fail}, 1, exitFailed, "1 of 3 failed\n1 of 3 disturbed by others\n1 of 3 could not be tried"},
 	} {
 		var all tally
 		for _, r := range test.results {

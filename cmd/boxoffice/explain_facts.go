@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"boxoffice/internal/client"
+	"boxoffice/internal/plain"
 	"boxoffice/internal/verify"
 	"boxoffice/messaging"
 )
@@ -58,7 +59,7 @@ func (f *facts) explain(now time.Time) []string {
 	}
 	for _, l := range f.parked {
 		lines = append(lines, fmt.Sprintf("A message is parked in %s, after attempt %d: %s",
-			messaging.DeadQueueName(l.Queue), l.Attempts, printable(l.Reason)))
+			messaging.DeadQueueName(l.Queue), l.Attempts, plain.Line(l.Reason)))
 	}
 	if f.unlooked != "" {
 		lines = append(lines, "Whether a message of it is parked is not known: "+f.unlooked)
@@ -163,7 +164,7 @@ func (f *facts) finishedParked(l messaging.DeadLetter, known bool) []string {
 	}
 	return []string{
 		fmt.Sprintf("%s. %s %s, after attempt %d: %s",
-			state, stillParked(len(f.parked)), messaging.DeadQueueName(l.Queue), l.Attempts, printable(l.Reason)),
+			state, stillParked(len(f.parked)), messaging.DeadQueueName(l.Queue), l.Attempts, plain.Line(l.Reason)),
 		"What to do: " + advice,
 		fmt.Sprintf("  boxoffice dead drop %s --id %s%s", l.Queue, f.booking.ID, f.at()),
 	}

@@ -13,6 +13,7 @@ import (
 
 	"boxoffice/internal/client"
 	"boxoffice/internal/jaeger"
+	"boxoffice/internal/plain"
 	"boxoffice/internal/telemetry"
 	"boxoffice/messaging"
 )
@@ -124,7 +125,7 @@ func (f *facts) retry(queue string, now time.Time) string {
 		return fmt.Sprintf("A copy of its message waits outside in %s, as the same attempt; it %s.", in, when)
 	}
 	return fmt.Sprintf("Attempt %v of %s failed (%s); the next one waits in %s; it %s.",
-		last.Attributes["boxoffice.attempt"], queue, printable(last.Error), in, when)
+		plain.Short(fmt.Sprint(last.Attributes["boxoffice.attempt"]), 20), queue, plain.Short(last.Error, 500), in, when)
 }
 
 // comesBack is when a copy leaves the queue in which it waits.

@@ -49,6 +49,7 @@ func (t *traceCmd) Run(ctx context.Context, c console) error {
 	if err != nil {
 		return err
 	}
+	from := service.String()
 	read := func(ctx context.Context) ([]telemetry.Span, error) { return t.kept(ctx, service, b.TraceID) }
 	if t.JaegerURL != "" {
 		j, err := jaeger.New(t.JaegerURL)
@@ -56,9 +57,17 @@ func (t *traceCmd) Run(ctx context.Context, c console) error {
 			return err
 		}
 		defer j.Close()
+		from = "Jaeger at " + j.String()
 		read = func(ctx context.Context) ([]telemetry.Span, error) { return j.Trace(ctx, b.TraceID) }
 	}
-	spans, err := t.wait(ctx, b, read)
+	shown := showProgress(c.err, func() string { return "waiting for spans from " + from })
+	spans, err := t.wait(ctx, b, func(ctx context.Context) ([]telemetry.Span, error) {
+		limit := max(t.Wait, answerSoon)
+		ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%s does not answer within %s", from, limit))
+		defer cancel()
+		return read(ctx)
+	})
+	shown.stop()
 	if err != nil {
 		return err
 	}
@@ -119,6 +128,9 @@ func (t *traceCmd) missing(id string) error {
 	}
 	return fmt.Errorf("Jaeger at %s has no trace %s: do the services export to it (OTEL_EXPORTER_OTLP_ENDPOINT)?", t.JaegerURL, id) //nolint:staticcheck // a name
 }
+
+// answerSoon is how long an answer may take, whatever --wait is.
+const answerSoon = 5 * time.Second
 
 // lookAgain is how long to wait before the spans are read again.
 const lookAgain = 250 * time.Millisecond

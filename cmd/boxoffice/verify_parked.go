@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"boxoffice/internal/client"
+	"boxoffice/internal/plain"
 	"boxoffice/messaging"
 )
 
@@ -104,7 +105,7 @@ func (p parkedReport) write(out io.Writer) {
 		fmt.Fprintf(out, "parked: left out is what %s\n", p.others)
 	}
 	if p.unlooked != "" {
-		fmt.Fprintf(out, "parked: not listed: %s\n", printable(p.unlooked))
+		fmt.Fprintf(out, "parked: not listed: %s\n", plain.Line(p.unlooked))
 	}
 }
 

@@ -209,7 +209,7 @@ func fail[Req, Res any](batch []*call[Req, Res], err error) {
 	}
 }
 
-// maxRaces is how often a request alone may lose one before it is an error.
+// maxRaces is how often a statement alone may lose a race before that is an error.
 const maxRaces = 3
 
 // try runs Commit, and keeps its results if it succeeded.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"boxoffice/internal/plain"
 	"boxoffice/internal/telemetry"
 )
 
@@ -54,7 +55,7 @@ func (a answer) said() string {
 	if len(a.Errors) == 0 {
 		return ""
 	}
-	return ": " + a.Errors[0].Message
+	return ": " + plain.Short(a.Errors[0].Message, 300)
 }
 
 // spans are the spans of the answer. Jaeger may have stored one twice: it was

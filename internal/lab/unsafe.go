@@ -114,6 +114,8 @@ func requeued(retryKey string, m messaging.Message) (exchange, key string, _ mes
 	delete(m.Headers, headerRequeues)
 	m.Headers[messaging.HeaderReason] = fmt.Sprintf("UNSAFE=requeue-now: it came back %d times, and the broker's delivery limit parks it", requeues)
 	_, queue, _ := strings.Cut(retryKey, ".")
+	m.Headers[messaging.HeaderService], _, _ = strings.Cut(queue, ".")
+	m.Headers[messaging.HeaderParkedAt] = time.Now().UTC().Format(time.RFC3339)
 	return messaging.ExchangeDead, queue, m
 }
 

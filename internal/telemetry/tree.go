@@ -5,13 +5,16 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"boxoffice/internal/plain"
 )
 
 type row struct{ name, service, start, took, note string }
 
 // Tree draws a trace as a tree, a line for each span: its name, service, start
 // after the trace's, duration, and failure. Spans whose parent is not among
-// them are drawn as roots.
+// them are drawn as roots. It is no longer than a thousand lines, and whatever the
+// spans say, it commands no terminal.
 func Tree(spans []Span) string {
 	spans = append([]Span(nil), spans...)
 	byStart(spans)
@@ -34,14 +37,25 @@ func Tree(spans []Span) string {
 	for _, s := range append(roots, spans...) { // the second time, those that are only reached by a circle
 		t.draw(s, "", "")
 	}
-	return align(t.rows)
+	text := align(t.rows)
+	if t.more > 0 {
+		text += fmt.Sprintf("… and %d more spans\n", t.more)
+	}
+	return text
 }
+
+// No saga comes near these: a trace may be a stranger's.
+const (
+	mostRows = 1000
+	deepest  = 60
+)
 
 type tree struct {
 	began    time.Time
 	children map[string][]Span
 	drawn    map[string]bool
 	rows     []row
+	more     int // spans than rows
 }
 
 func (t *tree) draw(s Span, branch, indent string) {
@@ -49,11 +63,21 @@ func (t *tree) draw(s Span, branch, indent string) {
 		return
 	}
 	t.drawn[s.ID] = true
-	line := row{name: branch + s.Name, service: s.Service, start: "+" + millis(s.Start.Sub(t.began)), took: millis(s.Duration())}
+	if len(t.rows) == mostRows {
+		t.more++
+		return // nor its children: they are reached at the end
+	}
+	line := row{
+		name: branch + plain.Short(s.Name, 100), service: plain.Short(s.Service, 40),
+		start: "+" + millis(s.Start.Sub(t.began)), took: millis(s.Duration()),
+	}
 	if s.Error != "" {
-		line.note = "✗ " + s.Error
+		line.note = "✗ " + plain.Short(s.Error, 500)
 	}
 	t.rows = append(t.rows, line)
+	if utf8.RuneCountInString(indent) >= 3*deepest {
+		indent = indent[:0] // it goes on at the left
+	}
 	children := t.children[s.ID]
 	for i, child := range children {
 		if i < len(children)-1 {

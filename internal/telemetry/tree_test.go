@@ -1,9 +1,11 @@
 package telemetry
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 )
 
 func TestTree(t *testing.T) {
@@ -33,5 +35,25 @@ circle                                                +8.0 ms  0.00 ms
 	}
 	if got := Tree(nil); got != "" {
 		t.Errorf("nothing is drawn as %q", got)
+	}
+}
+
+// A stranger's trace neither fills the memory nor commands the terminal.
+func TestTreeOfAStranger(t *testing.T) {
+	var spans []Span
+	service, long := strings.Repeat("s", 1000), strings.Repeat("e\r\n", 100_000)
+	for i := range 20_000 { // one below the other
+		spans = append(spans, Span{
+			ID: fmt.Sprint(i + 1), ParentID: fmt.Sprint(i), Name: "a\x1b[2J\nb", Service: service,
+			Error: long, Start: time.Unix(int64(i), 0), End: time.Unix(int64(i)+1, 0),
+		})
+	}
+	text := Tree(spans)
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	if n := len(lines); n != 1001 || lines[1000] != "… and 19000 more spans" {
+		t.Errorf("%d lines, the last one %q", n, lines[n-1])
+	}
+	if len(text) > 2<<20 || strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' }) {
+		t.Errorf("%d bytes: %.2000q", len(text), text)
 	}
 }

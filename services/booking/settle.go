@@ -44,9 +44,12 @@ func (s *store) settleAll(ctx context.Context, outcomes []outcome) ([]settled, e
 	changed := false
 	for len(moves) > 0 {
 		now := time.Now().Truncate(time.Microsecond) // as the row keeps it
-		moved, err := s.compareAndSet(ctx, moves, now)
-		if err != nil {
-			return nil, unknownIf(changed, err)
+		var moved map[uuid.UUID]time.Time
+		if err := database.Insist(changed, func() (err error) {
+			moved, err = s.compareAndSet(ctx, moves, now)
+			return err
+		}); err != nil {
+			return nil, err
 		}
 		changed = changed || len(moved) > 0
 		var left []move
@@ -57,19 +60,14 @@ func (s *store) settleAll(ctx context.Context, outcomes []outcome) ([]settled, e
 				left = append(left, m)
 			}
 		}
-		if moves, err = s.again(ctx, outcomes, left, results); err != nil {
-			return nil, unknownIf(changed, err)
+		if err := database.Insist(changed, func() (err error) {
+			moves, err = s.again(ctx, outcomes, left, results)
+			return err
+		}); err != nil {
+			return nil, err
 		}
 	}
 	return results, nil
-}
-
-// unknownIf says of an error that something was committed before, if it was.
-func unknownIf(changed bool, err error) error {
-	if changed {
-		return database.Unknown(err)
-	}
-	return err
 }
 
 // move is one booking's step from one state to another.
