@@ -7,7 +7,7 @@ import (
 )
 
 // patience is how long a test waits for what should come soon.
-const patience = time.Minute
+const patience = 3 * time.Minute
 
 // eventually looks again and again until there is no error. What it waits for
 // happens in other processes, which have no channel to signal on.

@@ -16,7 +16,7 @@ import (
 
 // patience is how long a clause may take before it fails. It is no measure of
 // speed: the machine may be busy.
-const patience = 60 * time.Second
+const patience = 3 * time.Minute
 
 // The topology of the clauses: two delays that pass while a test waits, and one that does not.
 const (

@@ -19,7 +19,7 @@ import (
 func TestMain(m *testing.M) { os.Exit(testserver.Main(m)) }
 
 // patience is how long a test may take before it fails.
-const patience = 60 * time.Second
+const patience = 3 * time.Minute
 
 // queue is the one that most tests use, key what routes to it.
 const (
