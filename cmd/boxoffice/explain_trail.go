@@ -65,12 +65,12 @@ func (e *explainCmd) fromJaeger(ctx context.Context, traceID string) ([]telemetr
 		return nil, err
 	}
 	defer j.Close()
-	silent := fmt.Errorf("Jaeger at %s does not answer within %s", j, e.Timeout) //nolint:staticcheck // a name
-	ctx, cancel := context.WithTimeoutCause(ctx, e.Timeout, silent)
+	from := "Jaeger at " + j.String()
+	ctx, cancel := context.WithTimeoutCause(ctx, e.Timeout, fmt.Errorf("%s does not answer within %s", from, e.Timeout))
 	defer cancel()
 	spans, err := j.Trace(ctx, traceID)
 	if errors.Is(err, jaeger.ErrNoTrace) {
-		return nil, fmt.Errorf("Jaeger at %s has no trace %s: do the services export to it (OTEL_EXPORTER_OTLP_ENDPOINT)?", j, traceID) //nolint:staticcheck // a name
+		return nil, notIn(from, traceID)
 	}
 	return spans, err
 }
@@ -115,7 +115,7 @@ func (f *facts) retry(queue string, now time.Time) string {
 		when += ", and Jaeger, which hears of it some seconds late, knows no more"
 	}
 	service, _, _ := strings.Cut(queue, ".")
-	in := service + ".wait." + delay
+	in := messaging.WaitQueueName(service, wait)
 	handled := slices.IndexFunc(f.trail.spans, func(s telemetry.Span) bool { return s.ID == sent.ParentID })
 	if handled < 0 { // it ended later, and is on its way
 		return fmt.Sprintf("A copy of its message waits in %s, as which attempt is not known yet; it %s.", in, when)

@@ -72,7 +72,7 @@ func (t *traceCmd) Run(ctx context.Context, c console) error {
 		return err
 	}
 	if len(spans) == 0 {
-		return t.missing(b.TraceID)
+		return t.missing(from, b.TraceID)
 	}
 	line := fmt.Sprintf("%s  seat %d  %s", b.Customer, b.Seat, b.Status)
 	if b.Reason != "" {
@@ -122,11 +122,16 @@ func (t *traceCmd) kept(ctx context.Context, service *client.Client, id string) 
 }
 
 // missing says where the trace may be.
-func (t *traceCmd) missing(id string) error {
+func (t *traceCmd) missing(from, id string) error {
 	if t.JaegerURL == "" {
 		return fmt.Errorf("%s keeps only its latest traces, and trace %s is not among them; if it exports them: --jaeger-url", t.URL, id)
 	}
-	return fmt.Errorf("Jaeger at %s has no trace %s: do the services export to it (OTEL_EXPORTER_OTLP_ENDPOINT)?", t.JaegerURL, id) //nolint:staticcheck // a name
+	return notIn(from, id)
+}
+
+// notIn is the error of a trace that a Jaeger does not have.
+func notIn(from, id string) error {
+	return fmt.Errorf("%s has no trace %s: do the services export to it (OTEL_EXPORTER_OTLP_ENDPOINT)?", from, id)
 }
 
 // answerSoon is how long an answer may take, whatever --wait is.
