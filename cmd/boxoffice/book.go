@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
@@ -124,7 +125,7 @@ func book(ctx context.Context, c *client.Client, w client.Wish, waits func(id st
 	began := time.Now()
 	accepted, err := c.Book(ctx, w)
 	switch unknown := "it may have booked all the same: GET /bookings lists what there is"; {
-	case errors.Is(err, client.ErrUnanswered):
+	case errors.Is(err, client.ErrUnanswered), unknownOutcome(err):
 		return booked{}, fmt.Errorf("%w; %s", err, unknown)
 	case errors.Is(err, context.Canceled):
 		return booked{}, &interruptedError{goesOn: "the service had not answered, and " + unknown}
@@ -144,4 +145,10 @@ func book(ctx context.Context, c *client.Client, w client.Wish, waits func(id st
 		return booked{done, took}, fmt.Errorf("booking %s was accepted, and its outcome not seen: %w", done.ID, err)
 	}
 	return booked{done, took}, nil
+}
+
+// unknownOutcome reports whether the service itself does not know if it booked.
+func unknownOutcome(err error) bool {
+	p, ok := errors.AsType[*client.ProblemError](err)
+	return ok && p.Status == http.StatusGatewayTimeout
 }

@@ -27,7 +27,7 @@ func NotCommitted(err error) bool {
 		// A commit that could not be synced may be in the file all the same.
 		return lite.Code()&0xff != sqlitecode.SQLITE_IOERR
 	}
-	return pgconn.SafeToRetry(err) || errors.Is(err, ErrGroupClosed)
+	return pgconn.SafeToRetry(err) || errors.Is(err, ErrGroupClosed) || errors.Is(err, ErrNotBegun)
 }
 
 // Unknown marks the error of a statement that followed one which may have

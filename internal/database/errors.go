@@ -2,6 +2,7 @@ package database
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"modernc.org/sqlite"
@@ -38,4 +39,14 @@ func BlamesRow(err error) bool {
 func LostRace(err error) bool {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && (pg.Code == "40P01" || pg.Code == "40001") && NotCommitted(err)
+}
+
+// MissingTable reports whether the database has answered that a table is not
+// there: its migrations have not run yet.
+func MissingTable(err error) bool {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return pg.Code == "42P01" // undefined_table
+	}
+	lite, ok := errors.AsType[*sqlite.Error](err)
+	return ok && strings.Contains(lite.Error(), "no such table")
 }

@@ -5,12 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 )
 
-// ErrGroupClosed is the error of a [Group.Do] after [Group.Close].
-var ErrGroupClosed = errors.New("the store is closed")
+// The errors of a [Group.Do] that did nothing.
+var (
+	ErrGroupClosed = errors.New("the store is closed") // it came after Close
+	// ErrNotBegun, wrapped, says that ctx ended before the commit began, because
+	// an earlier one is still running: this request was taken out of the queue.
+	ErrNotBegun = errors.New("the statement was not begun")
+)
 
 // GroupConfig says how a [Group] commits. Only Commit is required.
 type GroupConfig[Req, Res any] struct {
@@ -20,8 +26,6 @@ type GroupConfig[Req, Res any] struct {
 	// Key, if set, names what a request is about: two with the same key are
 	// never in one Commit, nor in two at once.
 	Key func(Req) string
-	// Droppable requests are not begun once their caller has left.
-	Droppable bool
 	// Max is how many requests one Commit may get; 0: 64.
 	Max int
 	// Parallel is how many Commits may run at once; 0: 1.
@@ -51,7 +55,6 @@ type Group[Req, Res any] struct {
 }
 
 type call[Req, Res any] struct {
-	ctx  context.Context //nolint:containedctx // the caller's: what nobody waits for any more is not begun
 	req  Req
 	key  string
 	res  Res
@@ -74,14 +77,15 @@ func NewGroup[Req, Res any](cfg GroupConfig[Req, Res]) *Group[Req, Res] {
 }
 
 // Do commits one request, together with whatever else is waiting. If ctx ends
-// first it returns the context's error, and the request is still committed:
-// a commit never hangs on one caller.
+// before its commit has begun, nothing is done, and the error wraps
+// ErrNotBegun. If ctx ends later, the commit goes on, for it never depends on
+// one caller: the error is the context's, and the outcome is unknown.
 func (g *Group[Req, Res]) Do(ctx context.Context, req Req) (Res, error) {
 	var none Res
 	if err := ctx.Err(); err != nil {
-		return none, err
+		return none, fmt.Errorf("%w: %w", ErrNotBegun, err)
 	}
-	c := &call[Req, Res]{ctx: ctx, req: req, done: make(chan struct{})}
+	c := &call[Req, Res]{req: req, done: make(chan struct{})}
 	if g.cfg.Key != nil {
 		c.key = g.cfg.Key(req)
 	}
@@ -92,8 +96,28 @@ func (g *Group[Req, Res]) Do(ctx context.Context, req Req) (Res, error) {
 	case <-c.done:
 		return c.res, c.err
 	case <-ctx.Done():
+	}
+	if g.withdraw(c) {
+		return none, fmt.Errorf("%w: %w", ErrNotBegun, ctx.Err())
+	}
+	select {
+	case <-c.done: // both at once: the result is worth more
+		return c.res, c.err
+	default:
 		return none, ctx.Err()
 	}
+}
+
+// withdraw takes a call out of the queue, and reports whether it was there.
+func (g *Group[Req, Res]) withdraw(c *call[Req, Res]) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	i := slices.Index(g.waiting, c)
+	if i < 0 {
+		return false
+	}
+	g.waiting = slices.Delete(g.waiting, i, i+1)
+	return true
 }
 
 // Close waits until everything that Do has accepted is committed.
@@ -142,9 +166,6 @@ func (g *Group[Req, Res]) take() []*call[Req, Res] {
 	defer g.mu.Unlock()
 	var batch, rest []*call[Req, Res]
 	for _, c := range g.waiting {
-		if g.cfg.Droppable && c.ctx.Err() != nil {
-			continue // its Do has returned, or is about to
-		}
 		if len(batch) == g.cfg.Max || g.cfg.Key != nil && g.busy[c.key] {
 			rest = append(rest, c)
 			continue

@@ -103,29 +103,32 @@ func TestGroupParallelCommitsNeverShareAKey(t *testing.T) {
 	})
 }
 
-func TestGroupCallerLeavesButItsRequestIsCommitted(t *testing.T) {
+func TestGroupRequestWhoseCallerLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := newGate()
 		g := database.NewGroup(database.GroupConfig[int, int]{Commit: gate.commit})
 		ctx, cancel := context.WithCancel(t.Context())
+		errs := make([]error, 3) // one being committed, two waiting
 		var wg sync.WaitGroup
-		for i := range 2 { // one being committed, one waiting
-			wg.Go(func() {
-				if _, err := g.Do(ctx, i); !errors.Is(err, context.Canceled) {
-					t.Errorf("Do(%d) = %v, want Canceled", i, err)
-				}
-			})
+		for i := range errs {
+			wg.Go(func() { _, errs[i] = g.Do(ctx, i) })
 			synctest.Wait()
 		}
 		cancel()
 		wg.Wait()
-		if _, err := g.Do(ctx, 7); !errors.Is(err, context.Canceled) {
+		for i, err := range errs {
+			begun := i == 0
+			if !errors.Is(err, context.Canceled) || errors.Is(err, database.ErrNotBegun) == begun || database.NotCommitted(err) == begun {
+				t.Errorf("Do(%d) = %v, which was begun: %v", i, err, begun)
+			}
+		}
+		if _, err := g.Do(ctx, 7); !errors.Is(err, context.Canceled) || !database.NotCommitted(err) {
 			t.Errorf("Do on an ended context = %v", err)
 		}
 		close(gate.open)
 		g.Close()
-		if got := fmt.Sprint(gate.batches); got != "[[0] [1]]" {
-			t.Errorf("committed %v, want 0 and 1 although their callers left, and not 7", got)
+		if got := fmt.Sprint(gate.batches); got != "[[0]]" {
+			t.Errorf("committed %v, want 0 alone: its commit does not depend on its caller, and the others were taken back", got)
 		}
 	})
 }

@@ -14,6 +14,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"go.opentelemetry.io/otel/trace"
+
+	"boxoffice/internal/incident"
 )
 
 // The types of problems that have a meaning beyond their status. Clients may
@@ -79,6 +81,7 @@ func malformed(detail string, fields ...FieldError) *Problem {
 
 // problemHandler is the one mapping of errors to HTTP.
 func problemHandler(logger *slog.Logger) echo.HTTPErrorHandler {
+	incidents := incident.New(logger)
 	return func(err error, c echo.Context) {
 		ctx := c.Request().Context()
 		p := toProblem(err)
@@ -86,7 +89,7 @@ func problemHandler(logger *slog.Logger) echo.HTTPErrorHandler {
 			if span := trace.SpanContextFromContext(ctx); span.HasTraceID() {
 				p.TraceID = span.TraceID().String()
 			}
-			logFailure(ctx, logger, c, p, err)
+			logFailure(ctx, logger, incidents, c, p, err)
 		}
 		if c.Response().Committed {
 			return
@@ -124,22 +127,28 @@ func toProblem(err error) Problem {
 }
 
 // logFailure logs what is ours to mend. A client that left is not, nor is a
-// refusal without a cause.
-func logFailure(ctx context.Context, logger *slog.Logger, c echo.Context, p Problem, err error) {
-	attributes := []any{"method", c.Request().Method, "path", c.Request().URL.Path, "status", p.Status, "error", err}
+// refusal without a cause. One that has a cause says something about more than
+// this request: the log tells when it begins and when it is over.
+func logFailure(ctx context.Context, logger *slog.Logger, incidents *incident.Log, c echo.Context, p Problem, err error) {
+	attributes := []any{"method", c.Request().Method, "path", c.Request().URL.Path, "status", p.Status}
 	if p.Cause != nil {
-		attributes[len(attributes)-1] = p.Cause
+		err = p.Cause
 	}
 	var caught *panicError
 	switch {
 	case errors.As(err, &caught):
-		logger.ErrorContext(ctx, "panic in an HTTP handler", append(attributes, "stack", string(caught.stack))...)
+		logger.ErrorContext(ctx, "panic in an HTTP handler", append(attributes, "error", err, "stack", string(caught.stack))...)
 	case errors.Is(ctx.Err(), context.Canceled):
-		logger.DebugContext(ctx, "the client left", attributes...)
+		logger.DebugContext(ctx, "the client left", append(attributes, "error", err)...)
 	case p.Status == http.StatusInternalServerError:
-		logger.ErrorContext(ctx, "HTTP request failed", attributes...)
+		logger.ErrorContext(ctx, "HTTP request failed", append(attributes, "error", err)...)
 	case p.Cause != nil:
-		logger.WarnContext(ctx, "HTTP request refused", attributes...)
+		request := c.Request().Method + " " + c.Path()
+		incidents.Report(ctx, incident.Condition{
+			Key:    fmt.Sprint(request, p.Status, p.Type),
+			Begins: fmt.Sprintf("%s is answered %d: %s", request, p.Status, p.Title),
+			Ends:   fmt.Sprintf("%s is no longer answered %d: %s", request, p.Status, p.Title),
+		}, err)
 	}
 }
 

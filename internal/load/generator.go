@@ -94,7 +94,7 @@ func (g *Generator) book(offering, working context.Context, seat int, due time.T
 			return b, nil
 		}
 		p, ok := errors.AsType[*client.ProblemError](err)
-		if !ok {
+		if !ok || p.Status == http.StatusGatewayTimeout {
 			return b, err // it may be booked all the same
 		}
 		refused := p.Status == http.StatusTooManyRequests || p.Status == http.StatusServiceUnavailable

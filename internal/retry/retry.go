@@ -12,8 +12,16 @@ import (
 )
 
 // Forever calls try until it succeeds, ctx ends, or it returns an error marked
-// by [Final]; it returns that error, or the context's.
+// by [Final]; it returns that error, or the context's. It logs each failure.
 func Forever(ctx context.Context, log *slog.Logger, what string, try func(context.Context) error) error {
+	return Telling(ctx, func(err error, in time.Duration) {
+		log.WarnContext(ctx, what+" failed; trying again", "error", err, "in", in.Round(time.Millisecond))
+	}, try)
+}
+
+// Telling is [Forever] for callers that log by themselves: it calls tell after
+// each failure, with the pause that follows.
+func Telling(ctx context.Context, tell func(err error, in time.Duration), try func(context.Context) error) error {
 	pauses := backoff.NewExponentialBackOff()
 	pauses.InitialInterval = 200 * time.Millisecond
 	pauses.MaxInterval = 10 * time.Second
@@ -23,7 +31,7 @@ func Forever(ctx context.Context, log *slog.Logger, what string, try func(contex
 		backoff.WithMaxElapsedTime(0),
 		backoff.WithNotify(func(err error, in time.Duration) {
 			if ctx.Err() == nil {
-				log.WarnContext(ctx, what+" failed; trying again", "error", err, "in", in.Round(time.Millisecond))
+				tell(err, in)
 			}
 		}))
 	return err

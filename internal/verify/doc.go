@@ -1,6 +1,7 @@
 // Package verify checks the invariants of the saga over the services' own HTTP:
 //
-//  1. Every accepted booking exists and is finished; a refusal left nothing.
+//  1. Every accepted booking exists and is finished; a refusal (429, 503) left
+//     nothing; after a 504 it is a finished booking, or nothing.
 //  2. A seat is held by at most one booking; a held seat's booking is
 //     Confirmed, and a Confirmed booking holds its seat.
 //  3. A Confirmed booking has one succeeded payment and one bank charge, both of

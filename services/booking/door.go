@@ -28,13 +28,15 @@ type door struct {
 	draining  bool
 	active    map[uuid.UUID]*slot
 	overdue   map[uuid.UUID]*slot
-	aside     int     // places for bookings that are being taken over
-	waiting   []*slot // in the order they were accepted
+	doubts    map[uuid.UUID]*slot // of those that have a place: nobody knows yet whether their rows are written
+	aside     int                 // places for bookings that are being taken over
+	waiting   []*slot             // in the order they were accepted
 	maxActive int
-	finished  rate
+	pace      pace
 	counts    counts
 
 	lastFinish time.Time
+	fullSince  time.Time // when the active places were taken up the last time
 	promised   time.Time // until when room was promised to those that were refused
 }
 
@@ -43,7 +45,6 @@ type slot struct {
 	order
 	since     time.Time // when it started, by this process's own clock, which nobody sets
 	committed bool      // its row is written
-	doubtful  bool      // its client was told no, but its row may be written
 }
 
 // order is a booking and the trace context that its first event carries.
@@ -61,8 +62,7 @@ type counts struct{ accepted, throttled, unavailable int64 }
 func newDoor(l Limits) *door {
 	return &door{
 		limits: l, now: time.Now,
-		active: make(map[uuid.UUID]*slot), overdue: make(map[uuid.UUID]*slot),
-		finished: newRate(),
+		active: make(map[uuid.UUID]*slot), overdue: make(map[uuid.UUID]*slot), doubts: make(map[uuid.UUID]*slot),
 	}
 }
 
@@ -109,6 +109,9 @@ func (d *door) reserve(o order) (order, refusal) {
 func (d *door) activate(s *slot) {
 	d.active[s.ID] = s
 	d.maxActive = max(d.maxActive, len(d.active))
+	if len(d.active) == d.limits.Active {
+		d.fullSince = d.now()
+	}
 }
 
 // commit says that the row of id is written, and returns what is to be started.
@@ -116,9 +119,10 @@ func (d *door) commit(id uuid.UUID) []order {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.counts.accepted++
+	delete(d.doubts, id)
 	var start []order
 	if s := d.find(id); s != nil {
-		s.committed, s.doubtful = true, false
+		s.committed = true
 		if !s.started.IsZero() {
 			start = append(start, s.order)
 		}
@@ -131,18 +135,42 @@ func (d *door) giveBack(id uuid.UUID) []order {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.active, id)
+	delete(d.doubts, id)
 	d.waiting = slices.DeleteFunc(d.waiting, func(s *slot) bool { return s.ID == id })
 	return d.promote()
 }
 
-// doubt keeps the place of a booking whose client was told that nothing was
-// booked, but whose row may be written, until that is mended.
+// doubt keeps the place of a booking whose row may be written or not, until
+// commit or giveBack says which.
 func (d *door) doubt(id uuid.UUID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if s := d.find(id); s != nil {
-		s.doubtful = true
+		d.doubts[id] = s
 	}
+}
+
+// doubtsKey reports whether a booking with this key is among the doubtful ones.
+func (d *door) doubtsKey(key string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, s := range d.doubts {
+		if s.key == key {
+			return true
+		}
+	}
+	return false
+}
+
+// doubtful returns the bookings of which nobody knows whether their rows are written.
+func (d *door) doubtful() []order {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	orders := make([]order, 0, len(d.doubts))
+	for _, s := range d.doubts {
+		orders = append(orders, s.order)
+	}
+	return orders
 }
 
 func (d *door) find(id uuid.UUID) *slot {
@@ -157,37 +185,15 @@ func (d *door) find(id uuid.UUID) *slot {
 	return nil
 }
 
-// doubtful is the bookings of which nobody knows whether their rows are written.
-func (d *door) doubtful() []order {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	var orders []order
-	for _, s := range d.active {
-		if s.doubtful {
-			orders = append(orders, s.order)
-		}
-	}
-	for _, s := range d.waiting {
-		if s.doubtful {
-			orders = append(orders, s.order)
-		}
-	}
-	return orders
-}
-
 // finish frees the places of bookings whose outcome is in, and returns what is
 // to be started instead. Ids that hold no place here are ignored.
 func (d *door) finish(ids ...uuid.UUID) []order {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	full := len(d.active) >= d.limits.Active
 	for _, id := range ids {
-		_, isActive := d.active[id]
-		_, isOverdue := d.overdue[id]
-		if isActive || isOverdue {
-			delete(d.active, id)
-			delete(d.overdue, id)
-			d.finished.add(d.now())
-			d.lastFinish = d.now()
+		if d.running(id) != nil {
+			d.finishRunning(id, full)
 			continue
 		}
 		d.waiting = slices.DeleteFunc(d.waiting, func(s *slot) bool { return s.ID == id && s.again })
@@ -195,13 +201,32 @@ func (d *door) finish(ids ...uuid.UUID) []order {
 	return d.promote()
 }
 
+// finishRunning frees the place of a booking that has started. full says that
+// all active places were taken.
+func (d *door) finishRunning(id uuid.UUID, full bool) {
+	now := d.now()
+	if full {
+		d.pace.add(min(now.Sub(d.lastFinish), now.Sub(d.fullSince)))
+	}
+	delete(d.active, id)
+	delete(d.overdue, id)
+	delete(d.doubts, id)
+	d.lastFinish = now
+}
+
 // holds reports whether a booking that has started has a place here.
 func (d *door) holds(id uuid.UUID) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	_, isActive := d.active[id]
-	_, isOverdue := d.overdue[id]
-	return isActive || isOverdue
+	return d.running(id) != nil
+}
+
+// running returns the place of a booking that has started, or nil.
+func (d *door) running(id uuid.UUID) *slot {
+	if s, ok := d.active[id]; ok {
+		return s
+	}
+	return d.overdue[id]
 }
 
 // expire moves the active bookings that started before the deadline to the

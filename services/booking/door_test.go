@@ -3,6 +3,7 @@ package booking
 import (
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/uuid"
@@ -172,4 +173,78 @@ func (m *doorModel) check(t *rapid.T) {
 	if s.Waiting > 0 && s.Active < m.limits.Active && m.door.waiting[0].committed {
 		t.Fatalf("a booking waits beside a free slot: %+v", s)
 	}
+}
+
+// A door that finished 80 sagas a second does so again after an outage. What the
+// outage lets through, now and then, must not keep clients away for long.
+func TestRetryAfterForgetsAnOutage(t *testing.T) {
+	for name, before := range map[string]int{"busy before": 1000, "idle before": 0} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := openDoor(Limits{Active: 64, Waiting: 256, Overdue: 64})
+				refill := func() {
+					for {
+						o, no := d.reserve(order{})
+						if no != admitted {
+							return
+						}
+						d.commit(o.ID)
+					}
+				}
+				finish := func(every time.Duration, n int) {
+					for range n {
+						time.Sleep(every)
+						d.finish(d.held()[0])
+						refill()
+					}
+				}
+				most := func() (most time.Duration) {
+					for range 1000 { // clients that are refused
+						most = max(most, d.retryAfter())
+					}
+					return most
+				}
+				refill()
+				finish(time.Second/80, before)
+				time.Sleep(15 * time.Second)
+				finish(4*time.Second, 5) // left-over outcomes, each of which ends the stall
+				if got := most(); got > 10*time.Second {
+					t.Errorf("during the outage clients are sent away for up to %s", got)
+				}
+				finish(time.Second/80, 80)
+				if got := most(); got > 20*time.Second {
+					t.Errorf("a second after it, up to %s", got)
+				}
+				finish(time.Second/80, 800)
+				if got := most(); got < 3*time.Second || got > 5*time.Second { // 320 places, 80 a second
+					t.Errorf("ten seconds after it, up to %s", got)
+				}
+			})
+		})
+	}
+}
+
+// Where fewer come than the door could take, how many come says nothing.
+func TestRetryAfterDoesNotMeasureArrivals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := openDoor(Limits{Active: 4, Waiting: 4, Overdue: 4})
+		for range 100 {
+			o, _ := d.reserve(order{})
+			d.commit(o.ID)
+			time.Sleep(10 * time.Millisecond)
+			d.finish(o.ID)
+			time.Sleep(time.Minute)
+		}
+		for range 8 {
+			o, _ := d.reserve(order{})
+			d.commit(o.ID)
+		}
+		time.Sleep(10 * time.Millisecond)
+		d.finish(d.held()...) // four, after 10 ms
+		for range 100 {
+			if got := d.retryAfter(); got > time.Second {
+				t.Fatalf("a door that is full for a moment sends clients away for %s", got)
+			}
+		}
+	})
 }

@@ -162,7 +162,7 @@ func TestTakeoverAnswerLost(t *testing.T) {
 func TestAbandonedLookupsAreDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var most int
-		g := database.NewGroup(database.GroupConfig[string, int]{Droppable: true, Commit: func(ctx context.Context, reqs []string) ([]int, error) {
+		g := database.NewGroup(database.GroupConfig[string, int]{Commit: func(ctx context.Context, reqs []string) ([]int, error) {
 			most += len(reqs)
 			<-ctx.Done() // the database hangs
 			return nil, ctx.Err()

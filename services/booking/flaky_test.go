@@ -21,6 +21,7 @@ type flaky struct {
 	mu     sync.Mutex
 	before func(q string) error
 	after  func(q string) error
+	silent func(q string) <-chan struct{} // until it closes, what was carried out is not answered
 }
 
 func (f *flaky) Connect(context.Context) (driver.Conn, error) {
@@ -45,11 +46,47 @@ func (c *flakyConn) QueryContext(ctx context.Context, q string, args []driver.Na
 	if err != nil {
 		return nil, err
 	}
-	if err := c.f.ask(&c.f.after, q); err != nil {
+	err = c.f.ask(&c.f.after, q)
+	if err == nil {
+		err = c.f.wait(ctx, q)
+	}
+	if err != nil {
 		_ = rows.Close()
 		return nil, err
 	}
 	return rows, nil
+}
+
+func (f *flaky) wait(ctx context.Context, q string) error {
+	f.mu.Lock()
+	silent := f.silent
+	f.mu.Unlock()
+	if silent == nil {
+		return nil
+	}
+	select {
+	case <-silent(q):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// hang has no answer for statements that contain one of parts, until release.
+func (f *flaky) hang(parts ...string) (release func()) {
+	answered, open := make(chan struct{}), make(chan struct{})
+	close(open)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.silent = func(q string) <-chan struct{} {
+		for _, part := range parts {
+			if strings.Contains(q, part) {
+				return answered
+			}
+		}
+		return open
+	}
+	return sync.OnceFunc(func() { close(answered) })
 }
 
 func (c *flakyConn) ExecContext(ctx context.Context, q string, args []driver.NamedValue) (driver.Result, error) {

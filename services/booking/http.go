@@ -9,10 +9,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
-	"go.opentelemetry.io/otel/propagation"
-	"go.opentelemetry.io/otel/trace"
 
-	"boxoffice/internal/database"
 	"boxoffice/internal/httpserver"
 	"boxoffice/messaging"
 )
@@ -69,6 +66,10 @@ func readAmount(raw json.RawMessage) (messaging.Amount, error) {
 	return a, nil
 }
 
+// answerWithin is how long a client of POST /bookings waits for its answer at
+// most, beyond the wait that it asked for. The contract says 10 s.
+const answerWithin = 9 * time.Second
+
 // postBooking books, waits for the outcome if the client prefers that, and
 // answers 202.
 func (s *Service) postBooking(c echo.Context) error {
@@ -88,6 +89,8 @@ func (s *Service) postBooking(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	ctx, cancel := context.WithTimeout(ctx, answerWithin+wait)
+	defer cancel()
 	waiting := waiter{in: s.waiters, wait: wait}
 	defer waiting.stop()
 	b, replayed, err := s.book(ctx, wish, key, waiting.watch)
@@ -103,88 +106,6 @@ func (s *Service) postBooking(c echo.Context) error {
 	s.metrics.answer(ctx, http.StatusAccepted)
 	c.Response().Header().Set(echo.HeaderLocation, "/bookings/"+b.ID.String())
 	return c.JSON(http.StatusAccepted, toJSON(b))
-}
-
-// book is the booking that was made with the key before, or a new one: it
-// reserves a place in the door and commits the row, from which the saga starts.
-// It calls watch with the booking's id before an outcome can be in.
-func (s *Service) book(ctx context.Context, wish Booking, key string, watch func(uuid.UUID)) (b Booking, replayed bool, err error) {
-	if key != "" {
-		leave, err := s.keys.enter(ctx, key)
-		if err != nil {
-			return b, false, storeDown(err) // the client has gone
-		}
-		defer leave()
-		if b, ok, err := s.replay(ctx, key, wish, watch); ok || err != nil {
-			return b, ok, err
-		}
-	}
-	o := order{Booking: wish, key: key, carrier: make(carrier)}
-	o.TraceID = trace.SpanContextFromContext(ctx).TraceID().String()
-	s.tel.Propagator.Inject(ctx, propagation.MapCarrier(o.carrier))
-	if ctx.Err() != nil {
-		return b, false, storeDown(ctx.Err()) // the client has gone: nothing is taken
-	}
-	o, no := s.door.reserve(o)
-	if no != admitted {
-		return b, false, s.refuse(ctx, no)
-	}
-	watch(o.ID)
-	// The commit does not hang on the client's connection.
-	written, err := s.store.insert(context.WithoutCancel(ctx), o)
-	if err != nil && !database.NotCommitted(err) && s.isWritten(ctx, o.ID) {
-		written, err = true, nil
-	}
-	if err != nil {
-		return o.Booking, false, s.notWritten(ctx, o, err)
-	}
-	if !written { // another replica was faster with the same key
-		s.starter.add(s.door.giveBack(o.ID)...)
-		b, ok, err := s.replay(ctx, key, wish, watch)
-		if err == nil && !ok {
-			err = storeDown(errors.New("the row with the same Idempotency-Key is gone"))
-		}
-		return b, ok, err
-	}
-	s.starter.add(s.door.commit(o.ID)...)
-	return o.Booking, false, nil
-}
-
-// isWritten looks, for a few seconds, whether a row is there whose commit
-// nobody saw end.
-func (s *Service) isWritten(ctx context.Context, id uuid.UUID) bool {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitDoubt)
-	defer cancel()
-	again := time.NewTicker(commitDoubt / 10)
-	defer again.Stop()
-	for {
-		found, err := s.store.written(ctx, []uuid.UUID{id})
-		if err == nil {
-			return len(found) == 1
-		}
-		select {
-		case <-again.C:
-		case <-ctx.Done():
-			return false
-		}
-	}
-}
-
-// commitDoubt is how long a client waits to learn whether its booking was stored.
-const commitDoubt = 3 * time.Second
-
-// notWritten gives the place back, unless the row may have been written all
-// the same: then the place stays taken until that is undone.
-func (s *Service) notWritten(ctx context.Context, o order, cause error) error {
-	if database.NotCommitted(cause) {
-		s.starter.add(s.door.giveBack(o.ID)...)
-	} else {
-		s.log.WarnContext(ctx, "nobody knows whether a booking was stored; it will be undone", "booking", o.ID, "error", cause)
-		s.door.doubt(o.ID)
-	}
-	s.door.refused(http.StatusServiceUnavailable)
-	s.metrics.answer(ctx, http.StatusServiceUnavailable)
-	return storeDown(cause)
 }
 
 type pageJSON struct {

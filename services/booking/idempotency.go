@@ -2,6 +2,7 @@ package booking
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"sync"
 	"time"
@@ -9,13 +10,14 @@ import (
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
+	"boxoffice/internal/database"
 	"boxoffice/internal/httpserver"
 )
 
 // headerReplayed says that an answer repeats an earlier booking.
 const headerReplayed = "Idempotent-Replayed"
 
-// keyLookup bounds the one lookup that a request with a key costs a full door.
+// keyLookup bounds the lookup of a key, the one that a request costs a full door.
 const keyLookup = 2 * time.Second
 
 // idempotencyKey reads Idempotency-Key; "" if there is none.
@@ -38,24 +40,20 @@ func idempotencyKey(c echo.Context) (string, error) {
 	return key, nil
 }
 
-// replay is the booking that was made with the key before, if there is one.
+// replay returns the booking that was made with the key before, if there is
+// one. Where that cannot be known the outcome is unknown, for an earlier request
+// with the key may have booked.
 func (s *Service) replay(ctx context.Context, key string, wish Booking, watch func(uuid.UUID)) (Booking, bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, keyLookup)
 	defer cancel()
 	found, err := s.store.byKey(ctx, key)
-	if err == nil && found != nil && found.Status == Pending {
-		watch(found.ID)
-		var b Booking
-		b, err = s.store.get(ctx, found.ID) // no outcome slips between the look and the watch
-		found = &b
-	}
 	switch {
-	case err != nil && !s.recovered.Load(): // the table may not be there yet
+	case database.MissingTable(err): // the service has never worked on this database
 		return Booking{}, false, s.refuse(ctx, starting)
 	case err != nil:
-		s.door.refused(http.StatusServiceUnavailable)
-		s.metrics.answer(ctx, http.StatusServiceUnavailable)
-		return Booking{}, false, storeDown(err)
+		return Booking{}, false, s.unknownOutcome(ctx, key, err)
+	case found == nil && s.door.doubtsKey(key):
+		return Booking{}, false, s.unknownOutcome(ctx, key, errStillRunning)
 	case found == nil:
 		return Booking{}, false, nil
 	case found.Seat != wish.Seat || found.Customer != wish.Customer || found.Amount != wish.Amount:
@@ -65,8 +63,16 @@ func (s *Service) replay(ctx context.Context, key string, wish Booking, watch fu
 			Errors: []httpserver.FieldError{{Field: "Idempotency-Key", Detail: "belongs to a booking with another seat, customer or amount"}},
 		}
 	}
+	if found.Status == Pending {
+		watch(found.ID)
+		if now, err := s.store.get(ctx, found.ID); err == nil { // no outcome slips between the lookup and the watch
+			found = &now
+		}
+	}
 	return *found, true, nil
 }
+
+var errStillRunning = errors.New("the commit of an earlier request with this key may still be running")
 
 // inProgress lets one request of each key through at a time: one beside it
 // waits for what it books.

@@ -2,20 +2,23 @@ package booking
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"time"
 
 	"boxoffice/internal/httpserver"
+	"boxoffice/internal/incident"
 )
 
 // The types of the door's refusals. Clients may rely on them.
 const (
-	TypeBusy        = "urn:boxoffice:problem:busy"       // 429: full, and sagas are finishing
-	TypeStopped     = "urn:boxoffice:problem:stopped"    // 503: full, and nothing finishes
-	TypeDraining    = "urn:boxoffice:problem:draining"   // 503: no bookings are taken
-	TypeStarting    = "urn:boxoffice:problem:starting"   // 503: no bookings are taken yet
-	TypeStoreDown   = "urn:boxoffice:problem:store"      // 503: the database does not answer
-	TypeKeyReused   = "urn:boxoffice:problem:key-reused" // 422: the Idempotency-Key belongs to another booking
+	TypeBusy        = "urn:boxoffice:problem:busy"            // 429: full, and sagas are finishing
+	TypeStopped     = "urn:boxoffice:problem:stopped"         // 503: full, and nothing finishes
+	TypeDraining    = "urn:boxoffice:problem:draining"        // 503: no bookings are taken
+	TypeStarting    = "urn:boxoffice:problem:starting"        // 503: no bookings are taken yet
+	TypeStoreDown   = "urn:boxoffice:problem:store"           // 503: the database does not answer
+	TypeUnknown     = "urn:boxoffice:problem:unknown-outcome" // 504: it may be booked or not
+	TypeKeyReused   = "urn:boxoffice:problem:key-reused"      // 422: the Idempotency-Key belongs to another booking
 	retryWhenClosed = 5 * time.Second
 	retryWhenNew    = 2 * time.Second
 )
@@ -39,6 +42,10 @@ func (s *Service) refuse(ctx context.Context, r refusal) error {
 		p.RetryAfter = s.door.retryAfter()
 	case admitted:
 	}
+	s.incidents.Report(ctx, incident.Condition{
+		Begins: fmt.Sprintf("the door answers %d: %s", p.Status, p.Title),
+		Ends:   fmt.Sprintf("the door no longer answers %d: %s", p.Status, p.Title),
+	}, nil)
 	s.door.refused(p.Status)
 	s.metrics.answer(ctx, p.Status)
 	return p
@@ -60,6 +67,19 @@ func storeDown(err error) error {
 	return &httpserver.Problem{
 		Type: TypeStoreDown, Title: "Store down", Status: http.StatusServiceUnavailable,
 		Detail: "The database does not answer.", RetryAfter: time.Second, Cause: err,
+	}
+}
+
+// unknownOutcome answers 504: a commit was sent and not answered, so that
+// nobody knows whether it booked.
+func (s *Service) unknownOutcome(ctx context.Context, key string, cause error) error {
+	detail := "It may have been booked: look for it in the bookings (GET /bookings)."
+	if key != "" {
+		detail = "It may have been booked: repeat it with the same Idempotency-Key."
+	}
+	s.metrics.answer(ctx, http.StatusGatewayTimeout)
+	return &httpserver.Problem{
+		Type: TypeUnknown, Title: "Unknown outcome", Status: http.StatusGatewayTimeout, Detail: detail, Cause: cause,
 	}
 }
 

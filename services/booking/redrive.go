@@ -3,9 +3,7 @@ package booking
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"time"
 
@@ -13,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 
 	"boxoffice/internal/database"
+	"boxoffice/internal/incident"
 	"boxoffice/internal/lab"
 )
 
@@ -104,6 +103,19 @@ func (s *store) over(ctx context.Context, ids []uuid.UUID) ([]uuid.UUID, error) 
 	return found, nil
 }
 
+// isWritten reports whether a booking has a row.
+func (s *store) isWritten(ctx context.Context, id uuid.UUID) (bool, error) {
+	return s.lookups.Do(ctx, id)
+}
+
+func (s *store) areWritten(ctx context.Context, ids []uuid.UUID) ([]bool, error) {
+	found, err := s.written(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	return among(ids, found), nil
+}
+
 // written is which of the bookings have a row.
 func (s *store) written(ctx context.Context, ids []uuid.UUID) ([]uuid.UUID, error) {
 	return s.which(ctx, ids, `true`)
@@ -119,8 +131,10 @@ func (s *store) which(ctx context.Context, ids []uuid.UUID, condition string) ([
 	return found, nil
 }
 
-// every does something at each interval, until ctx ends.
-func every(ctx context.Context, d time.Duration, log *slog.Logger, what string, do func(context.Context) error) {
+// every does something at each interval, until ctx ends. what names it in the
+// log, which says once that it fails, and once that it works again.
+func (s *Service) every(ctx context.Context, d time.Duration, what string, do func(context.Context) error) {
+	failing := incident.Condition{Begins: what + " fails; it is tried again and again", Ends: what + " works again", Lasting: true}
 	ticker := time.NewTicker(d)
 	defer ticker.Stop()
 	for {
@@ -129,28 +143,26 @@ func every(ctx context.Context, d time.Duration, log *slog.Logger, what string, 
 		case <-ctx.Done():
 			return
 		}
-		if err := do(ctx); err != nil && ctx.Err() == nil {
-			log.WarnContext(ctx, what+" failed; trying again", "error", err, "in", d)
+		switch err := do(ctx); {
+		case err == nil:
+			s.incidents.Over(ctx, failing)
+		case ctx.Err() == nil:
+			s.incidents.Report(ctx, failing, err)
 		}
 	}
 }
 
-// reconcile frees the places of bookings whose outcome another replica has
-// committed, moves those past their deadline to the overdue budget, and undoes
-// what may have been written although its client was told that it was not.
-func (s *Service) reconcile(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
-	defer cancel()
-	return errors.Join(s.undo(ctx), s.free(ctx))
-}
-
-// undo removes what may have been written although its client was told that
-// nothing was booked. What somebody may know of already is kept, and started.
-func (s *Service) undo(ctx context.Context) error {
+// resolveDoubts finds out which bookings of unknown outcome were written. One
+// that somebody may know of is kept, and started; another one is removed, for
+// its client was told that it may not be booked. What was not written gives its
+// place back.
+func (s *Service) resolveDoubts(ctx context.Context) error {
 	doubtful := s.door.doubtful()
 	if len(doubtful) == 0 {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
 	kept, err := s.store.remove(ctx, doubtful)
 	if err != nil {
 		return err
@@ -162,11 +174,16 @@ func (s *Service) undo(ctx context.Context) error {
 			s.starter.add(s.door.giveBack(o.ID)...)
 		}
 	}
+	s.log.InfoContext(ctx, "bookings of unknown outcome are resolved: those that were stored with an Idempotency-Key go on, the others are not booked",
+		"booked", len(kept), "not_booked", len(doubtful)-len(kept))
 	return nil
 }
 
-// free gives back the places of what is over, and moves what is overdue.
+// free gives back the places of bookings whose outcome another replica has
+// committed, and moves those past their deadline to the overdue budget.
 func (s *Service) free(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
 	if held := s.door.held(); len(held) > 0 {
 		ids, err := s.store.over(ctx, held)
 		if err != nil {

@@ -36,7 +36,7 @@ func TestAConfirmedBookingIsNotUndone(t *testing.T) {
 			}
 			return nil
 		})
-		if w := a.post(t.Context(), 5); w.Code != 503 {
+		if w := a.post(t.Context(), 5); w.Code != 504 {
 			t.Fatal(w.Code)
 		}
 		time.Sleep(2 * time.Minute)

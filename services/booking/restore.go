@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"boxoffice/internal/database"
@@ -57,7 +58,7 @@ func (d *door) adopt(orders []order) []order {
 	defer d.mu.Unlock()
 	d.aside = 0
 	for _, o := range orders {
-		if d.find(o.ID) != nil {
+		if d.running(o.ID) != nil || d.find(o.ID) != nil {
 			continue
 		}
 		d.waiting = append(d.waiting, &slot{order: o, committed: true})
@@ -161,19 +162,8 @@ func (s *Service) lookAfterOthers(ctx context.Context) error {
 	if now.Before(s.patient) {
 		return nil
 	}
-	if s.takeoverUnsure { // one may have been committed whose answer was lost
-		mine, err := s.store.mine(ctx)
-		if err != nil {
-			return err
-		}
-		var lost []order
-		for _, o := range mine {
-			if o.Status == Pending && o.started.IsZero() {
-				lost = append(lost, o.order)
-			}
-		}
-		s.starter.add(s.door.adopt(lost)...) // what has a place already is skipped
-		s.takeoverUnsure = false
+	if err := s.adoptMissed(ctx); err != nil {
+		return err
 	}
 	if err := s.forgetTheFuture(ctx, now); err != nil {
 		return err
@@ -188,7 +178,9 @@ func (s *Service) lookAfterOthers(ctx context.Context) error {
 	}
 	taken, err := s.store.takeOver(ctx, now.Add(-s.cfg.SagaDeadline), room)
 	if err != nil || len(taken) == 0 {
-		s.takeoverUnsure = s.takeoverUnsure || err != nil
+		if err != nil {
+			s.missed.note() // it may have been committed
+		}
 		s.door.adopt(nil)
 		return err
 	}
@@ -198,5 +190,37 @@ func (s *Service) lookAfterOthers(ctx context.Context) error {
 	}
 	s.log.WarnContext(ctx, "taking over bookings that waited at a replica that is gone", "bookings", len(orders))
 	s.starter.add(s.door.adopt(orders)...)
+	return nil
+}
+
+// missed notes that rows may become this replica's without its knowing: the
+// answer to a commit was lost, and a network that comes back may even deliver a
+// statement that was given up long ago.
+type missed struct{ until atomic.Int64 } // Unix seconds
+
+// missedFor is longer than a network keeps what was sent on a dead connection.
+const missedFor = 20 * time.Minute
+
+func (m *missed) note() { m.until.Store(time.Now().Add(missedFor).Unix()) }
+
+func (m *missed) maybe() bool { return time.Now().Unix() < m.until.Load() }
+
+// adoptMissed gives a place to this replica's waiting bookings that have none,
+// if there may be some: nothing else would start them.
+func (s *Service) adoptMissed(ctx context.Context) error {
+	if !s.missed.maybe() {
+		return nil
+	}
+	mine, err := s.store.mine(ctx)
+	if err != nil {
+		return err
+	}
+	var waiting []order
+	for _, o := range mine {
+		if o.Status == Pending && o.started.IsZero() {
+			waiting = append(waiting, o.order)
+		}
+	}
+	s.starter.add(s.door.adopt(waiting)...) // what has a place already is skipped
 	return nil
 }

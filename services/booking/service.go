@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"boxoffice/internal/httpserver"
+	"boxoffice/internal/incident"
 	"boxoffice/internal/participant"
 	"boxoffice/internal/retry"
 	"boxoffice/internal/telemetry"
@@ -54,10 +55,12 @@ type Service struct {
 	metrics *metrics
 	handler http.Handler
 
+	incidents *incident.Log
+
 	recovered atomic.Bool // the door was opened
-	// Of lookAfterOthers alone: a takeover may have been committed unseen; when
-	// it last said that it is alive; until when it leaves the others alone.
-	takeoverUnsure    bool
+	missed    missed
+	// Of lookAfterOthers alone: when it last said that it is alive; until when it
+	// leaves the others alone.
 	lastSeen, patient time.Time
 	ahead             map[sighting]time.Time // since when replicas stand there as seen in the future
 }
@@ -77,6 +80,7 @@ func New(cfg Config, deps participant.Deps) *Service {
 		waiters:     newWaiters(),
 		keys:        newInProgress(),
 		unsure:      newUnsure(),
+		incidents:   incident.New(deps.Telemetry.Logger),
 	}
 	s.metrics = s.newMetrics()
 	e := httpserver.New(httpserver.Options{Telemetry: deps.Telemetry, Checks: append(s.Checks(), httpserver.Check{Name: "door", Check: s.opened})})
@@ -133,12 +137,13 @@ func (s *Service) Run(ctx context.Context) error {
 	defer background.Wait()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop() // Consume may fail by itself
-	background.Go(func() { s.starter.run(ctx, s.begin) })
-	background.Go(func() { every(ctx, time.Second, s.log, "looking after the door", s.reconcile) })
-	background.Go(func() { every(ctx, time.Second, s.log, "looking after overdue bookings", s.redriveOverdue) })
-	background.Go(func() { every(ctx, heartbeat, s.log, "looking after other replicas", s.lookAfterOthers) })
-	background.Go(func() { every(ctx, waitersLook, s.log, "looking after waiting clients", s.wakeOthers) })
-	// Bookings are taken before the broker is there: the row is the outbox.
+	background.Go(func() { s.startSagas(ctx) })
+	background.Go(func() { s.every(ctx, time.Second, "looking up outcomes of other replicas", s.free) })
+	background.Go(func() { s.every(ctx, time.Second, "resolving unknown outcomes", s.resolveDoubts) })
+	background.Go(func() { s.every(ctx, time.Second, "looking for overdue bookings", s.redriveOverdue) })
+	background.Go(func() { s.every(ctx, heartbeat, "looking after other replicas", s.lookAfterOthers) })
+	background.Go(func() { s.every(ctx, waitersLook, "looking up the outcomes that clients wait for", s.wakeOthers) })
+	// Bookings are taken before the broker is there: their events are published from the rows later.
 	if err := s.Declare(ctx); err != nil {
 		return participant.Stopped(ctx, err)
 	}

@@ -3,10 +3,12 @@ package booking
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/propagation"
 
+	"boxoffice/internal/incident"
 	"boxoffice/internal/lab"
 	"boxoffice/internal/retry"
 )
@@ -18,6 +20,8 @@ type starter struct {
 	orders []order
 	wake   chan struct{}
 	slots  chan struct{} // one for each that is being started
+
+	unstarted atomic.Int64 // given up when the service stopped
 }
 
 // newStarter starts so many at a time: as many as the door lets run, and the
@@ -74,6 +78,11 @@ func (s *starter) run(ctx context.Context, begin func(context.Context, order)) {
 	}
 }
 
+// notStarting returns the condition that the broker or the database is away.
+func notStarting() incident.Condition {
+	return incident.Condition{Begins: "sagas cannot be started; trying again", Ends: "sagas are started again", Lasting: true}
+}
+
 // begin notes the start of an order in its row and publishes its first event,
 // for as long as it takes. It is safe to repeat.
 func (s *Service) begin(ctx context.Context, o order) {
@@ -81,7 +90,8 @@ func (s *Service) begin(ctx context.Context, o order) {
 	if o.again {
 		ctx = lab.Without(ctx)
 	}
-	err := retry.Forever(ctx, s.log, "starting the saga of "+o.ID.String(), func(ctx context.Context) error {
+	failed := func(err error, _ time.Duration) { s.incidents.Report(ctx, notStarting(), err, "booking", o.ID) }
+	err := retry.Telling(ctx, failed, func(ctx context.Context) error {
 		if !o.noted { // it waited: its row does not know yet
 			mine, err := s.store.start(ctx, o)
 			if err != nil {
@@ -95,7 +105,17 @@ func (s *Service) begin(ctx context.Context, o order) {
 		return s.publish(ctx, o)
 	})
 	if err != nil {
-		s.log.WarnContext(ctx, "saga not started; it will be after a restart", "booking", o.ID, "error", err)
+		s.starter.unstarted.Add(1)
+		return
+	}
+	s.incidents.Over(ctx, notStarting())
+}
+
+// startSagas runs the starter until ctx ends.
+func (s *Service) startSagas(ctx context.Context) {
+	s.starter.run(ctx, s.begin)
+	if n := s.starter.unstarted.Load(); n > 0 {
+		s.log.WarnContext(ctx, "sagas were not started; they will be from their rows after a restart", "bookings", n)
 	}
 }
 

@@ -30,8 +30,13 @@ const unfinished = `(status = 'Pending' OR (status = 'Cancelled' AND NOT seat_re
 // dead must hold nobody up for long.
 const storeTimeout = 10 * time.Second
 
-// maxInserts is how many bookings one commit may take.
-const maxInserts = 256
+const (
+	// maxInserts is how many bookings one commit may take.
+	maxInserts = 256
+	// insertTimeout bounds that commit. It leaves time to look for the rows
+	// before their clients are answered.
+	insertTimeout = 5 * time.Second
+)
 
 // store keeps one row per booking. Its hot statements run in groups: calls
 // that come while a commit runs share the next one.
@@ -42,18 +47,20 @@ type store struct {
 	inserts  *database.Group[order, bool]
 	starts   *database.Group[order, bool]
 	keys     *database.Group[string, *Booking]
+	lookups  *database.Group[uuid.UUID, bool]
 	settles  *database.Group[outcome, settled]
 }
 
 func newStore(db *database.DB, instance string, deadline time.Duration) *store {
 	s := &store{db: db, instance: instance, deadline: deadline}
 	// Clients, unlike deliveries, are not bounded by a prefetch: the more of them, the larger the groups.
-	s.inserts = database.NewGroup(database.GroupConfig[order, bool]{Commit: s.insertAll, Max: maxInserts})
+	s.inserts = database.NewGroup(database.GroupConfig[order, bool]{Commit: s.insertAll, Max: maxInserts, Timeout: insertTimeout})
 	s.starts = database.NewGroup(database.GroupConfig[order, bool]{Commit: s.startAll})
-	s.keys = database.NewGroup(database.GroupConfig[string, *Booking]{Commit: s.byKeys, Droppable: true})
+	s.keys = database.NewGroup(database.GroupConfig[string, *Booking]{Commit: s.byKeys, Timeout: keyLookup})
+	s.lookups = database.NewGroup(database.GroupConfig[uuid.UUID, bool]{Commit: s.areWritten, Timeout: commitDoubt})
 	s.settles = database.NewGroup(database.GroupConfig[outcome, settled]{
-		Commit: s.settleAll, Droppable: true,
-		Key: func(o outcome) string { return string(o.id[:]) },
+		Commit: s.settleAll,
+		Key:    func(o outcome) string { return string(o.id[:]) },
 	})
 	return s
 }
@@ -62,6 +69,7 @@ func (s *store) close() {
 	s.inserts.Close()
 	s.starts.Close()
 	s.keys.Close()
+	s.lookups.Close()
 	s.settles.Close()
 }
 

@@ -36,10 +36,10 @@ type ledger struct {
 
 func newLedger(db *database.DB) *ledger {
 	l := &ledger{db: db}
-	l.finds = database.NewGroup(database.GroupConfig[uuid.UUID, *Entry]{Commit: l.findAll, Droppable: true})
+	l.finds = database.NewGroup(database.GroupConfig[uuid.UUID, *Entry]{Commit: l.findAll})
 	l.entries = database.NewGroup(database.GroupConfig[Entry, Entry]{
-		Commit: l.enterAll, Droppable: true,
-		Key: func(e Entry) string { return string(e.BookingID[:]) },
+		Commit: l.enterAll,
+		Key:    func(e Entry) string { return string(e.BookingID[:]) },
 	})
 	return l
 }

@@ -25,10 +25,10 @@ type store struct {
 
 func newStore(db *database.DB) *store {
 	s := &store{db: db}
-	s.finds = database.NewGroup(database.GroupConfig[uuid.UUID, *Payment]{Commit: s.findAll, Droppable: true})
+	s.finds = database.NewGroup(database.GroupConfig[uuid.UUID, *Payment]{Commit: s.findAll})
 	s.records = database.NewGroup(database.GroupConfig[Payment, Payment]{
-		Commit: s.recordAll, Droppable: true,
-		Key: func(p Payment) string { return string(p.BookingID[:]) },
+		Commit: s.recordAll,
+		Key:    func(p Payment) string { return string(p.BookingID[:]) },
 	})
 	return s
 }

@@ -30,8 +30,8 @@ func newStore(db *database.DB, total int) *store {
 	s := &store{db: db, total: total}
 	group := func(commit func(context.Context, []Reservation) ([]Reservation, error)) *database.Group[Reservation, Reservation] {
 		return database.NewGroup(database.GroupConfig[Reservation, Reservation]{
-			Commit: commit, Droppable: true,
-			Key: func(r Reservation) string { return string(r.BookingID[:]) },
+			Commit: commit,
+			Key:    func(r Reservation) string { return string(r.BookingID[:]) },
 		})
 	}
 	s.reserves, s.releases = group(s.reserveAll), group(s.releaseAll)
