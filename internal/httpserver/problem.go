@@ -45,8 +45,9 @@ type Problem struct {
 
 // FieldError is what is wrong with one field.
 type FieldError struct {
-	Field  string `json:"field"`
-	Detail string `json:"detail"`
+	Field  string    `json:"field"`
+	Detail string    `json:"detail"`
+	Since  time.Time `json:"since,omitzero"` // of GET /ready: since when it has been so
 }
 
 func (p *Problem) Error() string {
@@ -150,9 +151,6 @@ func write(c echo.Context, p Problem) error {
 	}
 	header.Set(echo.HeaderContentType, MediaTypeProblem)
 	header.Set(echo.HeaderCacheControl, "no-store")
-	if c.Request().Method == http.MethodHead {
-		return c.NoContent(p.Status)
-	}
 	body, err := json.Marshal(p)
 	if err != nil {
 		return err

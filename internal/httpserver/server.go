@@ -1,7 +1,6 @@
 package httpserver
 
 import (
-	"context"
 	"io"
 	"net/http"
 
@@ -13,13 +12,7 @@ import (
 // Options are what a service's HTTP side needs.
 type Options struct {
 	Telemetry *telemetry.Telemetry
-	Checks    []Check // what GET /ready looks at
-}
-
-// Check is a part that the service needs in order to work.
-type Check struct {
-	Name  string
-	Check func(context.Context) error // nil if the part works
+	Readiness *Readiness // what GET /ready tells; nil: always ready
 }
 
 // New is an Echo with everything but the service's own routes: GET /live,
@@ -33,7 +26,7 @@ func New(o Options) *echo.Echo {
 	e.GET("/live", func(c echo.Context) error {
 		return c.JSON(http.StatusOK, map[string]string{"status": "live"})
 	})
-	e.GET("/ready", ready(o.Checks))
+	e.GET("/ready", ready(o.Readiness))
 	e.GET("/metrics", echo.WrapHandler(o.Telemetry.MetricsHandler))
 	return e
 }

@@ -219,8 +219,11 @@ func (s *Service) getStats(c echo.Context) error {
 	stats.Confirmed, stats.Rejected, stats.Cancelled = s.counts.confirmed.Load(), s.counts.rejected.Load(), s.counts.cancelled.Load()
 	stats.Redriven, stats.Conflicts = s.counts.redriven.Load(), s.counts.conflicts.Load()
 	stats.Broker = "ok"
-	if err := s.broker.Ready(); err != nil {
-		stats.Broker = err.Error()
+	for _, f := range s.readiness.Failing(c.Request().Context()) {
+		stats.NotReady = append(stats.NotReady, f.Name)
+		if f.Name == "broker" {
+			stats.Broker = f.Err.Error()
+		}
 	}
 	stats.Stalled = int(s.counts.stalled.Load())
 	return c.JSON(http.StatusOK, stats)

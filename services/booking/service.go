@@ -54,6 +54,8 @@ type Service struct {
 	metrics *metrics
 	handler http.Handler
 
+	readiness *httpserver.Readiness
+
 	recovered atomic.Bool // the door was opened
 	// Of lookAfterOthers alone: a takeover may have been committed unseen; when
 	// it last said that it is alive; until when it leaves the others alone.
@@ -79,7 +81,8 @@ func New(cfg Config, deps participant.Deps) *Service {
 		unsure:      newUnsure(),
 	}
 	s.metrics = s.newMetrics()
-	e := httpserver.New(httpserver.Options{Telemetry: deps.Telemetry, Checks: append(s.Checks(), httpserver.Check{Name: "door", Check: s.opened})})
+	e, readiness := s.HTTP(httpserver.Check{Name: "door", Check: s.opened})
+	s.readiness = readiness
 	e.POST("/bookings", s.postBooking)
 	e.GET("/bookings", s.listBookings)
 	e.GET("/bookings/:id", s.getBooking)
