@@ -17,11 +17,18 @@ type Options struct {
 
 // New is an Echo with everything but the service's own routes: GET /live,
 // GET /ready and GET /metrics, problem documents, tracing and the body limit.
+// Each GET route that is added to it answers HEAD
+// as well, and each route OPTIONS.
 func New(o Options) *echo.Echo {
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true
 	e.Logger.SetOutput(io.Discard) // Echo's own logger: everything is said by ours
 	e.HTTPErrorHandler = problemHandler(o.Telemetry.Logger)
+	e.OnAddRouteHandler = func(_ string, r echo.Route, h echo.HandlerFunc, m []echo.MiddlewareFunc) {
+		if r.Method == http.MethodGet {
+			e.HEAD(r.Path, h, m...) // net/http leaves the body out
+		}
+	}
 	e.Pre(tracing(e, o.Telemetry), recovering, limitBody)
 	e.GET("/live", func(c echo.Context) error {
 		return c.JSON(http.StatusOK, map[string]string{"status": "live"})
