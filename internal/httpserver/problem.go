@@ -22,6 +22,9 @@ const (
 	TypeMalformed  = "urn:boxoffice:problem:malformed"  // 400: not readable at all
 	TypeValidation = "urn:boxoffice:problem:validation" // 422: readable, with wrong values, named in errors
 	TypeNotReady   = "urn:boxoffice:problem:not-ready"  // 503 of GET /ready
+
+	TypeCrossOrigin = "urn:boxoffice:problem:cross-origin"     // 403: a page of another origin wants to change something
+	TypeHost        = "urn:boxoffice:problem:host-not-allowed" // 403: the Host may be a stranger's, and the lab is on
 )
 
 // MediaTypeProblem is the content type of every error.

@@ -13,11 +13,15 @@ import (
 type Options struct {
 	Telemetry *telemetry.Telemetry
 	Readiness *Readiness // what GET /ready tells; nil: always ready
+	// Lab says that requests can break things on purpose. Only those are
+	// answered then whose Host no page of a stranger can have.
+	Lab          bool
+	AllowedHosts []string // beside those, with Lab
 }
 
 // New is an Echo with everything but the service's own routes: GET /live,
-// GET /ready and GET /metrics, problem documents, tracing and the body limit.
-// Each GET route that is added to it answers HEAD
+// GET /ready and GET /metrics, problem documents, tracing, the body limit and
+// what protects from browsers. Each GET route that is added to it answers HEAD
 // as well, and each route OPTIONS.
 func New(o Options) *echo.Echo {
 	e := echo.New()
@@ -29,7 +33,11 @@ func New(o Options) *echo.Echo {
 			e.HEAD(r.Path, h, m...) // net/http leaves the body out
 		}
 	}
-	e.Pre(tracing(e, o.Telemetry), recovering, limitBody)
+	pre := []echo.MiddlewareFunc{tracing(e, o.Telemetry), recovering}
+	if o.Lab {
+		pre = append(pre, onlyOurHosts(o.AllowedHosts))
+	}
+	e.Pre(append(pre, sameOrigin(), limitBody)...)
 	e.GET("/live", func(c echo.Context) error {
 		return c.JSON(http.StatusOK, map[string]string{"status": "live"})
 	})

@@ -11,5 +11,7 @@ import (
 func (p *Participant) HTTP(needs ...httpserver.Check) (*echo.Echo, *httpserver.Readiness) {
 	t := p.deps.Telemetry
 	readiness := httpserver.NewReadiness(t.MeterProvider, append(p.Checks(), needs...)...)
-	return httpserver.New(httpserver.Options{Telemetry: t, Readiness: readiness}), readiness
+	return httpserver.New(httpserver.Options{
+		Telemetry: t, Readiness: readiness, Lab: p.settings.Lab, AllowedHosts: p.settings.AllowedHosts,
+	}), readiness
 }
