@@ -84,25 +84,27 @@ func (p *piped) until(r *os.File, text string) {
 	}
 }
 
-// exit waits for the end, reads what is left, and returns the exit code, -1
-// after a fatal signal.
-func (p *piped) exit() (code int, out, errs string) {
+// exit waits for the end and returns the exit code, -1 after a fatal signal, and
+// what was not read of the standard error.
+func (p *piped) exit() (code int, errs string) {
 	p.t.Helper()
-	rest := func(r *os.File) <-chan string {
-		text := make(chan string, 1)
-		go func() {
-			all, _ := io.ReadAll(r) // it may be closed
-			text <- string(all)
-		}()
-		return text
-	}
-	restOut, restErr := rest(p.out), rest(p.err)
+	rest := make(chan string, 1)
+	go func() {
+		all, _ := io.ReadAll(p.err) // it may be closed
+		rest <- string(all)
+	}()
+	drained := make(chan struct{})
+	go func() {
+		defer close(drained)
+		_, _ = io.Copy(io.Discard, p.out) // it may be closed
+	}()
 	select {
 	case <-p.ended:
 	case <-time.After(patience):
 		p.t.Fatal("it does not end")
 	}
-	return p.cmd.ProcessState.ExitCode(), <-restOut, <-restErr
+	<-drained
+	return p.cmd.ProcessState.ExitCode(), <-rest
 }
 
 func (p *piped) signal(s syscall.Signal) {
@@ -137,7 +139,7 @@ func TestExperimentMendsHoweverItEnds(t *testing.T) {
 			x := pipe(t, nil, "", append([]string{"experiment", "bank-outage"}, at...)...)
 			x.until(x.out, "it fails before the charge")
 			test.end(x)
-			code, _, errs := x.exit()
+			code, errs := x.exit()
 			if code != test.code {
 				t.Errorf("exit %d, want %d\n%s", code, test.code, errs)
 			}
@@ -184,7 +186,7 @@ func TestServicesOutliveTheirReaders(t *testing.T) {
 				}
 			}
 			p.signal(test.end)
-			if code, _, _ := p.exit(); code != 0 {
+			if code, _ := p.exit(); code != 0 {
 				t.Errorf("exit %d", code)
 			}
 		})

@@ -106,7 +106,7 @@ func TestHosts(t *testing.T) {
 		}
 	}
 	tel, _ := newTelemetry(t, io.Discard)
-	if res, _ := do(httpserver.New(httpserver.Options{Telemetry: tel}), httptest.NewRequest(http.MethodGet, "http://evil.example/live", nil)); res.StatusCode != 200 {
+	if res, _ := do(httpserver.New(httpserver.Options{Telemetry: tel}), httptest.NewRequest(http.MethodGet, "http://evil.example/live", nil)); res.StatusCode != http.StatusOK {
 		t.Errorf("lab off: %d", res.StatusCode)
 	}
 }

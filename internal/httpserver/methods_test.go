@@ -78,7 +78,7 @@ func TestOptions(t *testing.T) {
 			t.Errorf("DELETE %s: Allow %q", path, res.Header.Get("Allow"))
 		}
 	}
-	if res, _ := do(e, httptest.NewRequest(http.MethodHead, "/lab/reset", nil)); res.StatusCode != 405 || !strings.Contains(res.Header.Get("Allow"), "POST") {
+	if res, _ := do(e, httptest.NewRequest(http.MethodHead, "/lab/reset", nil)); res.StatusCode != http.StatusMethodNotAllowed || !strings.Contains(res.Header.Get("Allow"), "POST") {
 		t.Errorf("HEAD of a POST route: %d", res.StatusCode)
 	}
 }

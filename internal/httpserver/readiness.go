@@ -132,13 +132,9 @@ func (r *Readiness) look(ctx context.Context) {
 // begin begins the check, unless one of an earlier look still has no answer: a
 // part that hangs has one goroutine, however often it is asked.
 func (p *part) begin(ctx context.Context) {
-	select {
-	case <-p.answer: // it came too late
-	default:
-		if p.answer != nil {
-			return
-		}
-	}
+	if p.answer != nil && len(p.answer) == 0 {
+		return
+	} // else there was none, or it came too late to count
 	answer := make(chan error, 1)
 	p.answer = answer
 	go func() {
