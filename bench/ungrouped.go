@@ -54,7 +54,7 @@ func inTransaction(ctx context.Context, db *database.DB, insert func(execer) err
 
 func newUngrouped(s *booking.Service, deps participant.Deps, c commit) *ungrouped {
 	u := &ungrouped{Service: s, deps: deps, commit: c}
-	e := httpserver.New(httpserver.Options{Telemetry: deps.Telemetry, Checks: s.Checks()})
+	e, _ := s.HTTP()
 	e.POST("/bookings", u.post)
 	e.GET("/stats", echo.WrapHandler(s.Handler()))
 	u.handler = e

@@ -21,17 +21,18 @@ Begin with:
   boxoffice demo
   boxoffice up`
 
-// cli is every command.
+// cli is every command. One that serves others works on when nobody reads what
+// it prints.
 type cli struct {
-	Up          upCmd          `cmd:"" help:"Run the three services in this process."`
+	Up          upCmd          `cmd:"" serves:"" help:"Run the three services in this process."`
 	Demo        demoCmd        `cmd:"" help:"Make four bookings, and show what becomes of them."`
 	Book        bookCmd        `cmd:"" help:"Make one booking, and wait for its outcome."`
 	Load        loadCmd        `cmd:"" help:"Drive the door, and measure what comes out of it."`
 	Reset       resetCmd       `cmd:"" help:"Empty the services, whose lab must be on."`
 	Verify      verifyCmd      `cmd:"" help:"Check what must be true of the bookings once they are quiet."`
-	Booking     bookingCmd     `cmd:"" help:"Run the booking service."`
-	Seats       seatsCmd       `cmd:"" help:"Run the seats service."`
-	Payments    paymentsCmd    `cmd:"" help:"Run the payments service."`
+	Booking     bookingCmd     `cmd:"" serves:"" help:"Run the booking service."`
+	Seats       seatsCmd       `cmd:"" serves:"" help:"Run the seats service."`
+	Payments    paymentsCmd    `cmd:"" serves:"" help:"Run the payments service."`
 	Health      healthCmd      `cmd:"" help:"Ask a service whether it is ready."`
 	Experiment  experimentCmd  `cmd:"" help:"Break bookings on purpose, and see whether they heal."`
 	Explain     explainCmd     `cmd:"" help:"Say in plain words where a booking stands, and what to do."`
@@ -50,7 +51,7 @@ const (
 	exitFailed = 1
 	exitUsage  = 2 // wrong flags or settings: nothing was done
 
-	exitInterrupted = 130 // as shells have it
+	exitInterrupted = 128 + 2 // as shells have it
 )
 
 // run carries out one command line and returns the exit code.
@@ -78,13 +79,18 @@ func run(ctx context.Context, args []string, c console) int {
 	if err := settings.Check(command); err != nil {
 		return c.fail(err, exitUsage)
 	}
+	if !command.Selected().Tag.Has("serves") {
+		var done context.CancelFunc
+		ctx, done = c.whileRead(ctx)
+		defer done()
+	}
 	command.BindTo(ctx, (*context.Context)(nil))
 	if err := command.Run(c); err != nil {
 		if i, ok := errors.AsType[*interruptedError](err); ok {
-			return c.fail(i, exitInterrupted)
+			return c.fail(i, interruptedBy(ctx).code)
 		}
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-			return c.fail(&interruptedError{}, exitInterrupted)
+			return c.fail(&interruptedError{}, interruptedBy(ctx).code)
 		}
 		if e, ok := errors.AsType[*codedError](err); ok {
 			return c.fail(e, e.code)
@@ -110,7 +116,7 @@ type codedError struct {
 
 func (e *codedError) Unwrap() error { return e.error }
 
-// interruptedError says what goes on after Ctrl-C.
+// interruptedError says what goes on after an interruption.
 type interruptedError struct{ goesOn string }
 
 func (i *interruptedError) Unwrap() error { return context.Canceled }

@@ -34,8 +34,9 @@ type experimentCmd struct {
 func (*experimentCmd) Help() string {
 	return `Each experiment says what it sets up, what it sends and what happens, and when; then what to look at, and PASS or FAIL.
 With UNSAFE, those that are about that safety must end in FAIL. If others book meanwhile, as another experiment does, it ends in
-DISTURBED instead. It exits with 0 if all pass, with 1 if one fails, and with 2 if one cannot be tried, or was disturbed. Ctrl-C
-stops it, and mends what was broken on purpose; boxoffice reset does that for one that was killed.
+DISTURBED instead. It exits with 0 if all pass, with 1 if one fails, and with 2 if one cannot be tried, or was disturbed. However it
+ends, by Ctrl-C, SIGTERM, a closed terminal or a closed pipe, it mends what was broken on purpose; boxoffice reset does that for
+one that was killed.
 
 Without --url it needs nothing: it starts the services by itself. With --url, running services must have their lab on, as they do
 under boxoffice up; those on RabbitMQ need BROKER_URL too, and broker-outage asks you to stop the broker.

@@ -95,7 +95,7 @@ func given[T any](value *T, otherwise T) T {
 	return *value
 }
 
-// Run offers the load and prints what came of it, also after Ctrl-C.
+// Run offers the load and prints what came of it, also after an interruption.
 func (l *loadCmd) Run(ctx context.Context, c console) error {
 	service, err := client.New(l.URL, client.Connections(max(l.concurrency(), l.maxOutstanding())))
 	if err != nil {
@@ -117,10 +117,11 @@ func (l *loadCmd) Run(ctx context.Context, c console) error {
 	shown := showProgress(c.err, func() string { return loadLine(generator.Progress()) })
 	result := generator.Run(ctx)
 	shown.stop()
+	interrupted := ctx.Err() != nil // not by printing
 	if err := l.print(c, result); err != nil {
 		return err
 	}
-	if ctx.Err() != nil {
+	if interrupted {
 		return &interruptedError{goesOn: "the table shows what was seen until then"}
 	}
 	return nil

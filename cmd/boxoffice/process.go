@@ -65,7 +65,8 @@ func (p process) open(ctx context.Context, name string, at place, b builder) (h 
 	}
 	h.service = b.build(participant.Settings{
 		Instance: instance, RetryDelays: p.settings.RetryDelays, Topology: p.settings.Topology,
-		Prefetch: p.settings.Prefetch, Grace: handlerGrace, Lab: p.settings.LabOn(p.shared), Unsafe: p.settings.Unsafe, Exit: p.exit(),
+		Prefetch: p.settings.Prefetch, Grace: handlerGrace, Lab: p.settings.LabOn(p.shared), AllowedHosts: p.settings.AllowedHosts,
+		Unsafe: p.settings.Unsafe, Exit: p.exit(),
 	}, participant.Deps{DB: h.db, Broker: h.broker, Telemetry: h.telemetry})
 	return h, nil
 }

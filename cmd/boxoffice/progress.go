@@ -70,7 +70,7 @@ func (p *progress) stop() {
 }
 
 func terminal(w io.Writer) bool {
-	file, ok := w.(*os.File)
+	file, ok := w.(interface{ Stat() (os.FileInfo, error) })
 	if !ok {
 		return false
 	}

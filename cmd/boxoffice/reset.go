@@ -58,16 +58,15 @@ func (r *resetCmd) Run(ctx context.Context, c console) (err error) {
 		return err
 	}
 	done(payments.name, "gate open, bank answers") // nobody tells whether they were before
-	if err := booking.Post(ctx, "lab/drain"); err != nil {
+	err = booking.Post(ctx, "lab/drain")
+	if err != nil && ctx.Err() == nil && !errors.Is(err, client.ErrUnanswered) {
 		return fmt.Errorf("booking was not drained: %w", err)
 	}
+	defer func() { err = r.reopen(ctx, booking, err, done) }() // it may be drained, if nobody has said so
+	if err != nil {
+		return fmt.Errorf("booking may not have been drained: %w", err)
+	}
 	done(booking.name, "drained")
-	defer func() {
-		err = errors.Join(err, resume(ctx, booking))
-		if err == nil {
-			done(booking.name, "takes bookings")
-		}
-	}()
 	if err := r.quiet(ctx, c, booking, payments); err != nil {
 		return err
 	}
@@ -153,6 +152,21 @@ func suspicion(ctx context.Context, payments part) string {
 		return "charges are at the bank: it is slow, or somebody has closed its gate, or made it fail, since it was mended."
 	}
 	return "is a service away, or a message parked?"
+}
+
+// reopen ends a reset that ends with err: bookings are taken again.
+func (r *resetCmd) reopen(ctx context.Context, booking part, err error, done func(name, what string)) error {
+	failed := resume(ctx, booking)
+	switch {
+	case err == nil && failed == nil:
+		done(booking.name, "takes bookings")
+		return nil
+	case ctx.Err() == nil || !errors.Is(err, context.Canceled):
+		return errors.Join(err, failed)
+	case failed != nil:
+		return &interruptedError{failed.Error()}
+	}
+	return &interruptedError{"bookings are taken again; boxoffice reset begins anew"}
 }
 
 // resume opens the door again, whatever happened.

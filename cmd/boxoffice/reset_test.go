@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"regexp"
 	"strings"
 	"syscall"
@@ -39,6 +41,39 @@ func TestResetOfAStackThatIsNotQuiet(t *testing.T) {
 	}
 	book.signal(syscall.SIGINT)
 	book.exit()
+}
+
+// The terminal is closed when the door is drained, and nobody has said so yet.
+func TestResetThatEndsWhileItDrains(t *testing.T) {
+	t.Parallel()
+	up, services := labStack(t)
+	target, err := url.Parse(up.url("booking"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var reset *command
+	started := make(chan struct{})
+	forward := httputil.NewSingleHostReverseProxy(target)
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/lab/drain" {
+			forward.ServeHTTP(w, r)
+			return
+		}
+		forward.ServeHTTP(httptest.NewRecorder(), r)
+		<-started
+		reset.signal(syscall.SIGHUP)
+		<-r.Context().Done()
+	}))
+	defer proxy.Close()
+	defer http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	reset = start(t, nil, append([]string{"reset"}, append(services, "--url="+proxy.URL)...)...)
+	close(started)
+	if code := reset.exit(); code != errHungUp.code || !strings.HasPrefix(reset.err.String(), "boxoffice: interrupted; bookings are taken again") {
+		t.Errorf("exit %d", code)
+	}
+	if err := connectReady(t, up.url("booking"), true); err != nil {
+		t.Error(err)
+	}
 }
 
 // A late duplicate is in hand at seats when all bookings are finished: seats

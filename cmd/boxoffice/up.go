@@ -56,7 +56,7 @@ func (u *upCmd) Run(ctx context.Context, c console) error {
 		return u.beside(ctx, err)
 	}
 	if lab {
-		hs[0].service = withLab(hs[0], p.recorder, u.BrokerURL.InProcess()) //nolint:contextcheck // requests have their own
+		hs[0].service = withLab(hs[0], p.recorder, u.BrokerURL.InProcess(), u.AllowedHosts) //nolint:contextcheck // requests have their own
 	}
 	telling, stop := context.WithCancel(ctx)
 	var tellers sync.WaitGroup

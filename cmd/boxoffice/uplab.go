@@ -21,10 +21,10 @@ type upLab struct {
 }
 
 // withLab is a host's service with upLab around it. The broker is the host's,
-// if it is an embedded one.
-func withLab(h *host, recorder *telemetry.Recorder, embedded bool) service {
+// if it is an embedded one; hosts are the names that it may be asked by.
+func withLab(h *host, recorder *telemetry.Recorder, embedded bool, hosts []string) service {
 	u := &upLab{service: h.service, recorder: recorder, host: h}
-	e := httpserver.New(httpserver.Options{Telemetry: h.telemetry})
+	e := httpserver.New(httpserver.Options{Telemetry: h.telemetry, Lab: true, AllowedHosts: hosts})
 	e.GET("/lab/traces/:id", u.getTrace)
 	if embedded {
 		e.GET("/lab/dead", u.getDead)

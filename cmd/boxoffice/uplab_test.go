@@ -31,7 +31,7 @@ func openUp(t *testing.T) (d desk, url string, recorder *telemetry.Recorder) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hs[0].service = withLab(hs[0], recorder, true)
+	hs[0].service = withLab(hs[0], recorder, true, nil)
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- hs.run(ctx) }()

@@ -68,6 +68,10 @@ func TestRefusals(t *testing.T) {
 		},
 		{"busy", "application/problem+json; charset=utf-8", `{"title":"Too Many Requests"}`, 429, "429 Too Many Requests (again in 3s)"},
 		{"failure", "application/problem+json", `{"traceId":"t1"}`, 500, "500 Internal Server Error (again in 3s) (trace t1)"},
+		{"busy proxy", "text/html", "<html>", 429, "429 Too Many Requests: not in the words of a booking service, but perhaps of a proxy in front of it (again in 3s)"},
+		{"stopped proxy", "", "", 503, "503 Service Unavailable: not in the words of a booking service, but perhaps of a proxy in front of it (again in 3s)"},
+		{"no problem, but busy", "application/problem+json", "<html>", 429, "429 Too Many Requests: not in the words of a booking service, but perhaps of a proxy in front of it (again in 3s)"},
+		{"proxy without a service", "text/html", "<html>", 502, "http://SERVER answers, but is no booking service (POST /bookings: 502 Bad Gateway, text/html)"},
 		{"another server", "text/html", "<html>", 404, "http://SERVER answers, but is no booking service (POST /bookings: 404 Not Found, text/html)"},
 		{"another method", "", "", 405, "http://SERVER answers, but is no booking service (POST /bookings: 405 Method Not Allowed)"},
 		{"no problem", "application/problem+json", "<html>", 404, "http://SERVER answers, but is no booking service (POST /bookings: 404 Not Found, application/problem+json)"},
@@ -80,13 +84,16 @@ func TestRefusals(t *testing.T) {
 			c := serve(t, func(w http.ResponseWriter, r *http.Request) {
 				host = r.Host
 				w.Header().Set("Content-Type", test.contentType)
-				if test.status == 429 || test.status == 500 {
+				if test.status == 429 || test.status == 500 || test.status == 503 {
 					w.Header().Set("Retry-After", "3")
 				}
 				w.WriteHeader(test.status)
 				fmt.Fprint(w, test.body)
 			})
 			_, err := c.Book(t.Context(), client.Wish{})
+			if p, ok := errors.AsType[*client.ProblemError](err); ok && p.Refused() != (test.status == 429 || test.status == 503) {
+				t.Errorf("refused: %t", p.Refused())
+			}
 			if err == nil || strings.ReplaceAll(err.Error(), host, "SERVER") != test.want {
 				t.Errorf("got  %v\nwant %s", err, test.want)
 			}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -52,14 +51,23 @@ func (c *Client) readProblem(res *http.Response, body []byte) error {
 	p := &ProblemError{}
 	media, _, err := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	if err != nil || media != "application/problem+json" || json.Unmarshal(body, p) != nil {
-		return c.stranger(res)
+		if !refusal(res.StatusCode) {
+			return c.stranger(res)
+		}
+		// What stands in front of a service, such as a proxy, refuses in its own words.
+		p = &ProblemError{Detail: "not in the words of a " + c.what + " service, but perhaps of a proxy in front of it"}
 	}
 	p.Status = res.StatusCode
 	if p.Title == "" {
 		p.Title = http.StatusText(p.Status)
 	}
-	if seconds, err := strconv.Atoi(res.Header.Get("Retry-After")); err == nil && seconds > 0 {
-		p.RetryAfter = time.Duration(seconds) * time.Second
-	}
+	p.RetryAfter = retryAfter(res.Header, time.Now())
 	return p
+}
+
+// Refused reports whether the service did nothing, and may do it later.
+func (p *ProblemError) Refused() bool { return refusal(p.Status) }
+
+func refusal(status int) bool {
+	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
 }

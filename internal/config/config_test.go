@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -104,13 +105,14 @@ func TestValuesAreRead(t *testing.T) {
 	c, err := run(t, with(map[string]string{
 		"ADMISSION_OVERDUE": "0", "LAB": "off", "INSTANCE": "b1", "LOG_LEVEL": "WARN", "LOG_FORMAT": "json",
 		"RETRY_DELAYS": "10ms, 20ms", "SAGA_DEADLINE": "31ms", "TOPOLOGY": "check",
+		"ALLOWED_HOSTS": "tickets.example.org, box.local.",
 	}), "booking", "--admission-active=2", "--booking-addr", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	b := c.Booking
 	if b.Overdue() != 0 || b.LabOn(true) || b.Instance.Name() != "b1" || b.LogLevel != slog.LevelWarn || b.LogFormat != "json" ||
-		len(b.RetryDelays) != 2 || b.Topology != messaging.TopologyCheck || b.AdmissionActive != 2 || b.BookingAddr != "127.0.0.1:0" {
+		!slices.Equal(b.AllowedHosts, []string{"tickets.example.org", "box.local."}) || len(b.RetryDelays) != 2 || b.Topology != messaging.TopologyCheck || b.AdmissionActive != 2 || b.BookingAddr != "127.0.0.1:0" {
 		t.Errorf("%+v", b)
 	}
 	if got := config.Address(":5200").Local(); got != "127.0.0.1:5200" {
@@ -135,6 +137,10 @@ func TestMistakes(t *testing.T) {
 		{"SEATS_TOTAL", "1e3", "seats", `SEATS_TOTAL="1e3" is not a whole number from 1 to 1000000`},
 		{"ADMISSION_OVERDUE", "-1", "booking", `ADMISSION_OVERDUE="-1" is not a whole number from 0 to 1000000`},
 		{"LAB", "yes", "booking", `LAB="yes" is not known; use on or off`},
+		{"ALLOWED_HOSTS", "http://h.example", "booking", `ALLOWED_HOSTS="http://h.example" is not a list of host names, without scheme, port or *; use for example tickets.example.org,box.local`},
+		{"ALLOWED_HOSTS", "h.example:80", "booking", `ALLOWED_HOSTS="h.example:80" is not a list of host names, without scheme, port or *; use for example tickets.example.org,box.local`},
+		{"ALLOWED_HOSTS", "*.example", "booking", `ALLOWED_HOSTS="*.example" is not a list of host names, without scheme, port or *; use for example tickets.example.org,box.local`},
+		{"ALLOWED_HOSTS", "a.example,,b.example", "booking", `ALLOWED_HOSTS="a.example,,b.example" is not a list of host names, without scheme, port or *; use for example tickets.example.org,box.local`},
 		{"TOPOLOGY", "x", "booking", `TOPOLOGY="x" is not known; use declare or check`},
 		{"INSTANCE", "a b", "booking", `INSTANCE="a b" is not a name; use 1 to 100 visible ASCII characters`},
 		{"RETRY_DELAYS", "1s,x", "booking", `RETRY_DELAYS="1s,x" is not a list of durations; use for example 1s,5s,30s`},

@@ -47,6 +47,8 @@ func parse(text string, tag *kong.Tag, target reflect.Value) error {
 		var word string
 		word, err = choose(text, "on", "off")
 		value = Lab(word == "on")
+	case AllowedHosts:
+		value, err = parseAllowedHosts(text)
 	case Instance:
 		value, err = parseInstance(text)
 	case Address:

@@ -32,12 +32,13 @@ func (c Connections) Check() error {
 
 // Service is what every service has.
 type Service struct {
-	Instance    Instance               `type:"setting" env:"INSTANCE" placeholder:"NAME" help:"The name of this replica (default: the host's name)."`
-	RetryDelays []time.Duration        `type:"setting" env:"RETRY_DELAYS" default:"1s,5s,30s" example:"1s,5s,30s" help:"How long a failed message waits before each further attempt."`
-	Topology    messaging.TopologyMode `type:"setting" env:"TOPOLOGY" default:"declare" help:"declare makes the queues that are missing; check makes none and waits until all are there, for a broker user without the right to make them."`
-	Lab         *Lab                   `type:"setting" env:"LAB" placeholder:"on|off" help:"on allows faults to be injected, and /lab (default: off, and on for up)."`
-	Unsafe      lab.Unsafe             `type:"setting" env:"UNSAFE" placeholder:"SAFETY" help:"Turns one safety off, to see what it is for; needs LAB=on: no-confirm, ack-first, no-tombstone, no-owner-check or requeue-now."`
-	Prefetch    int                    `type:"setting" env:"PREFETCH" default:"256" min:"1" max:"10000" hidden:"" help:"Deliveries of one queue at a time."`
+	Instance     Instance               `type:"setting" env:"INSTANCE" placeholder:"NAME" help:"The name of this replica (default: the host's name)."`
+	RetryDelays  []time.Duration        `type:"setting" env:"RETRY_DELAYS" default:"1s,5s,30s" example:"1s,5s,30s" help:"How long a failed message waits before each further attempt."`
+	Topology     messaging.TopologyMode `type:"setting" env:"TOPOLOGY" default:"declare" help:"declare makes the queues that are missing; check makes none and waits until all are there, for a broker user without the right to make them."`
+	Lab          *Lab                   `type:"setting" env:"LAB" placeholder:"on|off" help:"on allows faults to be injected, and /lab (default: off, and on for up)."`
+	AllowedHosts AllowedHosts           `type:"setting" env:"ALLOWED_HOSTS" placeholder:"NAME,…" help:"With LAB=on: more host names under which clients may ask, beside IP addresses, names without a dot and *.localhost."`
+	Unsafe       lab.Unsafe             `type:"setting" env:"UNSAFE" placeholder:"SAFETY" help:"Turns one safety off, to see what it is for; needs LAB=on: no-confirm, ack-first, no-tombstone, no-owner-check or requeue-now."`
+	Prefetch     int                    `type:"setting" env:"PREFETCH" default:"256" min:"1" max:"10000" hidden:"" help:"Deliveries of one queue at a time."`
 }
 
 // LabOn is whether faults may be injected, or else what the command defaults to.

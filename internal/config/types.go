@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -28,6 +29,24 @@ func (i Instance) Name() string {
 	}
 	return "boxoffice"
 }
+
+// AllowedHosts are names of hosts.
+type AllowedHosts []string
+
+func parseAllowedHosts(text string) (AllowedHosts, error) {
+	var hosts AllowedHosts
+	for name := range strings.SplitSeq(text, ",") {
+		name = strings.TrimSpace(name)
+		if !hostName.MatchString(name) {
+			return nil, errors.New("is not a list of host names, without scheme, port or *; use for example tickets.example.org,box.local")
+		}
+		hosts = append(hosts, name)
+	}
+	return hosts, nil
+}
+
+// hostName is a name as DNS may have it, or an IPv4 address.
+var hostName = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_.-]{0,251}[A-Za-z0-9_])?\.?$`)
 
 // Address is where a service listens: host:port, or :port on every interface.
 type Address string

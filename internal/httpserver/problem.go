@@ -24,6 +24,9 @@ const (
 	TypeMalformed  = "urn:boxoffice:problem:malformed"  // 400: not readable at all
 	TypeValidation = "urn:boxoffice:problem:validation" // 422: readable, with wrong values, named in errors
 	TypeNotReady   = "urn:boxoffice:problem:not-ready"  // 503 of GET /ready
+
+	TypeCrossOrigin = "urn:boxoffice:problem:cross-origin"     // 403: a page of another origin wants to change something
+	TypeHost        = "urn:boxoffice:problem:host-not-allowed" // 403: the Host may be a stranger's, and the lab is on
 )
 
 // MediaTypeProblem is the content type of every error.
@@ -47,8 +50,9 @@ type Problem struct {
 
 // FieldError is what is wrong with one field.
 type FieldError struct {
-	Field  string `json:"field"`
-	Detail string `json:"detail"`
+	Field  string    `json:"field"`
+	Detail string    `json:"detail"`
+	Since  time.Time `json:"since,omitzero"` // of GET /ready: since when it has been so
 }
 
 func (p *Problem) Error() string {
@@ -159,9 +163,6 @@ func write(c echo.Context, p Problem) error {
 	}
 	header.Set(echo.HeaderContentType, MediaTypeProblem)
 	header.Set(echo.HeaderCacheControl, "no-store")
-	if c.Request().Method == http.MethodHead {
-		return c.NoContent(p.Status)
-	}
 	body, err := json.Marshal(p)
 	if err != nil {
 		return err

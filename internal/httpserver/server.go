@@ -1,7 +1,6 @@
 package httpserver
 
 import (
-	"context"
 	"io"
 	"net/http"
 
@@ -13,27 +12,36 @@ import (
 // Options are what a service's HTTP side needs.
 type Options struct {
 	Telemetry *telemetry.Telemetry
-	Checks    []Check // what GET /ready looks at
-}
-
-// Check is a part that the service needs in order to work.
-type Check struct {
-	Name  string
-	Check func(context.Context) error // nil if the part works
+	Readiness *Readiness // what GET /ready tells; nil: always ready
+	// Lab says that requests can break things on purpose. Only those are
+	// answered then whose Host no page of a stranger can have.
+	Lab          bool
+	AllowedHosts []string // beside those, with Lab
 }
 
 // New is an Echo with everything but the service's own routes: GET /live,
-// GET /ready and GET /metrics, problem documents, tracing and the body limit.
+// GET /ready and GET /metrics, problem documents, tracing, the body limit and
+// what protects from browsers. Each GET route that is added to it answers HEAD
+// as well, and each route OPTIONS.
 func New(o Options) *echo.Echo {
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true
 	e.Logger.SetOutput(io.Discard) // Echo's own logger: everything is said by ours
 	e.HTTPErrorHandler = problemHandler(o.Telemetry.Logger)
-	e.Pre(tracing(e, o.Telemetry), recovering, limitBody)
+	e.OnAddRouteHandler = func(_ string, r echo.Route, h echo.HandlerFunc, m []echo.MiddlewareFunc) {
+		if r.Method == http.MethodGet {
+			e.HEAD(r.Path, h, m...) // net/http leaves the body out
+		}
+	}
+	pre := []echo.MiddlewareFunc{tracing(e, o.Telemetry), recovering}
+	if o.Lab {
+		pre = append(pre, onlyOurHosts(o.AllowedHosts))
+	}
+	e.Pre(append(pre, sameOrigin(), limitBody)...)
 	e.GET("/live", func(c echo.Context) error {
 		return c.JSON(http.StatusOK, map[string]string{"status": "live"})
 	})
-	e.GET("/ready", ready(o.Checks))
+	e.GET("/ready", ready(o.Readiness))
 	e.GET("/metrics", echo.WrapHandler(o.Telemetry.MetricsHandler))
 	return e
 }

@@ -1,14 +1,12 @@
 package httpserver_test
 
 import (
-	"context"
 	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -71,35 +69,6 @@ func TestErrorsAreProblems(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestReady(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // a check that hangs costs the limit in virtual time
-		tel, _ := newTelemetry(t, io.Discard)
-		hang := make(chan struct{})
-		defer close(hang)
-		up := httpserver.Check{Name: "up", Check: func(context.Context) error { return nil }}
-		e := httpserver.New(httpserver.Options{Telemetry: tel, Checks: []httpserver.Check{
-			{Name: "database", Check: func(context.Context) error { return errors.New("refused") }},
-			up,
-			{Name: "broker", Check: func(context.Context) error { <-hang; return nil }},
-			{Name: "bank", Check: func(context.Context) error { panic("oops") }},
-		}})
-		start := time.Now()
-		res, body := do(e, httptest.NewRequest(http.MethodGet, "/ready", nil))
-		p := problem(t, res, body, 503)
-		if p.Detail != "not working: database, broker, bank" {
-			t.Errorf("detail %q", p.Detail)
-		}
-		if took := time.Since(start); took != 2*time.Second {
-			t.Errorf("took %s, want the limit of 2s", took)
-		}
-		e = httpserver.New(httpserver.Options{Telemetry: tel, Checks: []httpserver.Check{up}})
-		res, body = do(e, httptest.NewRequest(http.MethodGet, "/ready", nil))
-		if res.StatusCode != http.StatusOK || strings.TrimSpace(body) != `{"status":"ready"}` {
-			t.Errorf("%d %s", res.StatusCode, body)
-		}
-	})
 }
 
 func TestRequestsAreSpans(t *testing.T) {

@@ -97,8 +97,7 @@ func (g *Generator) book(offering, working context.Context, seat int, due time.T
 		if !ok || p.Status == http.StatusGatewayTimeout {
 			return b, err // it may be booked all the same
 		}
-		refused := p.Status == http.StatusTooManyRequests || p.Status == http.StatusServiceUnavailable
-		if !refused || try == g.cfg.Retries || !sleep(offering, max(p.RetryAfter, time.Second)) {
+		if !p.Refused() || try == g.cfg.Retries || !sleep(offering, max(p.RetryAfter, time.Second)) {
 			g.seats.giveBack(seat)
 			return b, err
 		}

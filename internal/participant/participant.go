@@ -32,8 +32,11 @@ type Settings struct {
 	Prefetch    int           // deliveries of one queue at a time; 0: the messaging default
 	Grace       time.Duration // for running handlers at the end; 0: the messaging default
 	Lab         bool          // serve /lab, and obey the fault scripts of bookings
-	Unsafe      lab.Unsafe    // the safety that is off, on purpose; "": none
-	Exit        func()        // ends the process for the fault exit; nil: exit does what drop does
+	// AllowedHosts are the names under which clients may ask, with Lab, beside
+	// those that no stranger's page can have.
+	AllowedHosts []string
+	Unsafe       lab.Unsafe // the safety that is off, on purpose; "": none
+	Exit         func()     // ends the process for the fault exit; nil: exit does what drop does
 }
 
 // Participant is one service's place in the saga.

@@ -143,6 +143,9 @@ func (s *Service) getStats(c echo.Context) error {
 	if err := s.broker.Ready(); err != nil {
 		stats.Broker = err.Error()
 	}
+	for _, f := range s.readiness.Known(c.Request().Context()) {
+		stats.NotReady = append(stats.NotReady, f.Name)
+	}
 	stats.Stalled = int(s.counts.stalled.Load())
 	return c.JSON(http.StatusOK, stats)
 }

@@ -56,6 +56,7 @@ type Service struct {
 	handler http.Handler
 
 	incidents *incident.Log
+	readiness *httpserver.Readiness
 
 	recovered atomic.Bool // the door was opened
 	missed    missed
@@ -83,7 +84,8 @@ func New(cfg Config, deps participant.Deps) *Service {
 		incidents:   incident.New(deps.Telemetry.Logger),
 	}
 	s.metrics = s.newMetrics()
-	e := httpserver.New(httpserver.Options{Telemetry: deps.Telemetry, Checks: append(s.Checks(), httpserver.Check{Name: "door", Check: s.opened})})
+	e, readiness := s.HTTP(httpserver.Check{Name: "door", Check: s.opened})
+	s.readiness = readiness
 	e.POST("/bookings", s.postBooking)
 	e.GET("/bookings", s.listBookings)
 	e.GET("/bookings/:id", s.getBooking)

@@ -33,7 +33,8 @@ type rig struct {
 func testConfig() Config {
 	return Config{
 		Settings: participant.Settings{
-			Instance: "test", RetryDelays: []time.Duration{time.Second}, Topology: messaging.TopologyDeclare, Lab: true,
+			Instance: "test", RetryDelays: []time.Duration{time.Second}, Topology: messaging.TopologyDeclare,
+			Lab: true, AllowedHosts: []string{"example.com"}, // httptest's
 		},
 		Limits:       Limits{Active: 4, Waiting: 8, Overdue: 4},
 		SagaDeadline: time.Minute,

@@ -46,6 +46,8 @@ type Stats struct {
 	Redriven     int64  `json:"redriven"`
 	Conflicts    int64  `json:"conflicts"`
 	Broker       string `json:"broker"` // "ok", or what is wrong
+
+	NotReady []string `json:"notReady,omitempty"` // the parts that GET /ready names
 }
 
 // stats is the door's part of Stats.

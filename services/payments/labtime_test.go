@@ -193,7 +193,7 @@ func TestRunObeysTheLab(t *testing.T) {
 		other.post(t, "/lab/gate/close", "")
 
 		broker := &early{}
-		s := newService(t, url, broker, Config{Settings: participant.Settings{Lab: true}, Bank: plain()})
+		s := newService(t, url, broker, Config{Settings: participant.Settings{Lab: true, AllowedHosts: []string{"example.com"}}, Bank: plain()})
 		atFirst := make(chan string, 1)
 		broker.look = func() { atFirst <- s.conditions() }
 		ctx, stop := context.WithCancel(t.Context())

@@ -43,7 +43,7 @@ func newReplica(t *testing.T, url string, bank Bank) replica {
 // newLabReplica is one with the lab, which it looks at only when it is told to.
 func newLabReplica(t *testing.T, url string, bank Bank) replica {
 	t.Helper()
-	r := prepared(t, newService(t, url, participanttest.Deaf{}, Config{Settings: participant.Settings{Lab: true}, Bank: bank}))
+	r := prepared(t, newService(t, url, participanttest.Deaf{}, Config{Settings: participant.Settings{Lab: true, AllowedHosts: []string{"example.com"}}, Bank: bank}))
 	r.look(t)
 	return r
 }

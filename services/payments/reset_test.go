@@ -19,8 +19,11 @@ func TestResetRefusesWhileChargesAreHeld(t *testing.T) {
 		server := inproc.New(inproc.Options{})
 		conn, others := server.Connect("payments"), server.Connect("others")
 		r := newService(t, "sqlite:"+t.TempDir()+"/payments.db", conn, Config{
-			Settings: participant.Settings{Lab: true, Topology: messaging.TopologyDeclare, RetryDelays: []time.Duration{time.Second}},
-			Bank:     plain(),
+			Settings: participant.Settings{
+				Lab: true, AllowedHosts: []string{"example.com"}, // httptest's
+				Topology: messaging.TopologyDeclare, RetryDelays: []time.Duration{time.Second},
+			},
+			Bank: plain(),
 		})
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 1)

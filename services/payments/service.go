@@ -15,7 +15,6 @@ import (
 	"net/http"
 	"sync"
 
-	"boxoffice/internal/httpserver"
 	"boxoffice/internal/participant"
 	"boxoffice/internal/retry"
 	"boxoffice/messaging"
@@ -47,7 +46,7 @@ func New(cfg Config, deps participant.Deps) *Service {
 		bank:        newBank(cfg, deps.DB, deps.Telemetry.Logger),
 		lab:         cfg.Lab,
 	}
-	e := httpserver.New(httpserver.Options{Telemetry: deps.Telemetry, Checks: s.Checks()})
+	e, _ := s.HTTP()
 	e.GET("/payments", s.listPayments)
 	e.GET("/payments/:bookingId", s.getPayment)
 	e.GET("/charges", s.listCharges)

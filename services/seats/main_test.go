@@ -32,7 +32,7 @@ type replica struct {
 func newService(t *testing.T, url string, broker messaging.Broker, lab bool) replica {
 	t.Helper()
 	deps, logs := participanttest.Deps(t, messaging.Seats, url, broker)
-	s := New(Config{Settings: participant.Settings{Lab: lab}, Total: total}, deps)
+	s := New(Config{Settings: participant.Settings{Lab: lab, AllowedHosts: []string{"example.com"}}, Total: total}, deps)
 	t.Cleanup(s.store.close)
 	return replica{s, logs}
 }

@@ -20,8 +20,11 @@ func TestResetRefusesWhileEventsAreHeld(t *testing.T) {
 		conn, others := server.Connect("seats"), server.Connect("others")
 		deps, _ := participanttest.Deps(t, messaging.Seats, "sqlite:"+t.TempDir()+"/seats.db", conn)
 		r := replica{Service: New(Config{
-			Settings: participant.Settings{Lab: true, Topology: messaging.TopologyDeclare, RetryDelays: []time.Duration{time.Second}},
-			Total:    total,
+			Settings: participant.Settings{
+				Lab: true, AllowedHosts: []string{"example.com"}, // httptest's
+				Topology: messaging.TopologyDeclare, RetryDelays: []time.Duration{time.Second},
+			},
+			Total: total,
 		}, deps)}
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 1)

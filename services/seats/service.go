@@ -15,7 +15,6 @@ import (
 	"log/slog"
 	"net/http"
 
-	"boxoffice/internal/httpserver"
 	"boxoffice/internal/participant"
 	"boxoffice/internal/retry"
 	"boxoffice/messaging"
@@ -45,7 +44,7 @@ func New(cfg Config, deps participant.Deps) *Service {
 		store:       newStore(deps.DB, cfg.Total),
 	}
 	s.release = s.store.unsafely(cfg.Unsafe)
-	e := httpserver.New(httpserver.Options{Telemetry: deps.Telemetry, Checks: s.Checks()})
+	e, _ := s.HTTP()
 	e.GET("/seats", s.getSeats)
 	e.GET("/reservations", s.listReservations)
 	e.GET("/reservations/:bookingId", s.getReservation)
