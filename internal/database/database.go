@@ -39,10 +39,9 @@ type DB struct {
 	*sql.DB
 	Dialect Dialect
 
-	health    health
-	probeLock int64
-	distrust  func() // ends the open connections at their next use
-	close     func() error
+	health   health
+	distrust func() // ends the open connections at their next use; of PostgreSQL only
+	close    func() error
 }
 
 // Open prepares a pool for a database URL:
@@ -65,7 +64,7 @@ func Open(url string) (*DB, error) {
 
 // newDB makes a DB whose Close may be called more than once.
 func newDB(pool *sql.DB, d Dialect, cleanup func() error) *DB {
-	db := &DB{DB: pool, Dialect: d, probeLock: newProbeLock()}
+	db := &DB{DB: pool, Dialect: d}
 	db.health.start = time.Now()
 	db.close = sync.OnceValue(func() error {
 		db.health.close()

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 )
 
@@ -19,24 +18,18 @@ func (db *DB) probe(ctx context.Context) error {
 
 // probePostgres commits a message in the log that nothing reads. Like a row's,
 // its commit is flushed, and waits for the standbys that are to have it; but it
-// leaves nothing to be cleaned up. The lock goes with the commit: as long as an
-// abandoned one hangs in the server, no other is begun there.
+// locks nothing, and leaves nothing to be cleaned up. When ctx ends, the driver
+// has the server cancel the wait, so that no session is left behind there.
 func (db *DB) probePostgres(ctx context.Context) error {
-	var said sql.NullString
+	var said string
 	err := db.QueryRowContext(ctx, `SELECT CASE
 		WHEN current_setting('transaction_read_only')::boolean THEN 'read-only'
-		WHEN NOT pg_try_advisory_xact_lock($1) THEN 'waiting'
-		ELSE left(pg_logical_emit_message(true, 'boxoffice', '')::text, 0) END`, db.probeLock).Scan(&said)
-	switch {
-	case err != nil:
-		return err
-	case said.String == "read-only":
+		ELSE left(pg_logical_emit_message(true, 'boxoffice', '')::text, 0) END`).Scan(&said)
+	if err == nil && said != "" {
 		db.distrust() // another server may be the one to write to by now
-		return errors.New("the database is read-only")
-	case said.String == "waiting":
-		return errors.New("an earlier commit has not come to an end")
+		err = errors.New("the database is read-only")
 	}
-	return nil
+	return err
 }
 
 // probeSize is more than any booking needs. Were it little, it could find room
@@ -54,9 +47,6 @@ func (db *DB) probeSQLite(ctx context.Context) error {
 	}
 	return nil
 }
-
-// newProbeLock is a key for PostgreSQL's advisory locks that no other pool has.
-func newProbeLock() int64 { return rand.Int64() } //nolint:gosec // no secret
 
 // ExecContext is that of [sql.DB], and notes whether the database takes writes.
 func (db *DB) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {

@@ -91,7 +91,7 @@ func (h *health) note(err error, changed bool) {
 		h.since.CompareAndSwap(0, h.now())
 		h.good.Store(0) // perhaps the caller had little time: a probe will tell
 	default:
-		h.failed(err)
+		h.failed(err, h.now())
 	}
 }
 
@@ -102,13 +102,13 @@ func (h *health) worked() {
 	}
 }
 
-func (h *health) failed(err error) {
+// failed notes a write that was begun at a moment and failed now.
+func (h *health) failed(err error, begun int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	now := h.now()
 	h.why = err
-	h.bad.Store(now)
-	h.since.CompareAndSwap(0, now)
+	h.bad.Store(h.now())
+	h.since.CompareAndSwap(0, begun)
 }
 
 // join is the probe that runs, or a new one.
@@ -130,7 +130,7 @@ func (h *health) join(write func(context.Context) error) (*probe, error) {
 		if p.err = write(ctx); p.err == nil {
 			h.worked()
 		} else {
-			h.failed(fmt.Errorf("a test write failed: %w", p.err))
+			h.failed(fmt.Errorf("a test write failed: %w", p.err), p.begun)
 		}
 		h.mu.Lock()
 		h.running = nil
