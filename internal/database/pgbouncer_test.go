@@ -58,7 +58,11 @@ func atOnce(t *testing.T, dbs []*database.DB, do func(*database.DB) error) {
 func insert(t *testing.T, db *database.DB) ([]uuid.UUID, error) {
 	t.Helper()
 	from, args := db.Table(database.Col("id", []uuid.UUID{uuid.New()}), database.Col("n", []int64{1}))
-	return database.Query(t.Context(), db, func(r database.Row) (id uuid.UUID, err error) { return id, r.Scan(&id) },
+	scan := func(r database.Row) (id uuid.UUID, err error) {
+		err = r.Scan(&id)
+		return id, err
+	}
+	return database.Query(t.Context(), db, scan,
 		`INSERT INTO a (id, n) SELECT id, n FROM `+from+` WHERE true RETURNING id`, args...)
 }
 

@@ -35,7 +35,7 @@ func (db *DB) Working(ctx context.Context) error {
 	case !failed && good != 0 && now-good < freshness.Nanoseconds():
 		return nil
 	}
-	p, err := h.join(db.probe)
+	p, err := h.join(db.probe) //nolint:contextcheck // see there
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	osexec "os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -68,7 +67,7 @@ func since(t *testing.T, err error) time.Time {
 // works again by itself after it.
 func fails(t *testing.T, db *database.DB, begin func(), end func()) (err error) {
 	t.Helper()
-	until(t, db, "before "+t.Name(), fine)
+	_ = until(t, db, "before "+t.Name(), fine)
 	before := time.Now()
 	begin()
 	err = until(t, db, "during "+t.Name(), failing)
@@ -86,7 +85,7 @@ func fails(t *testing.T, db *database.DB, begin func(), end func()) (err error) 
 		}
 	}
 	end()
-	until(t, db, "after "+t.Name(), fine)
+	_ = until(t, db, "after "+t.Name(), fine)
 	return err
 }
 
@@ -127,10 +126,10 @@ func TestNotWorkingWhileThePostgresServerDoesNot(t *testing.T) {
 	}
 	t.Run("commits hang", func(t *testing.T) {
 		t.Cleanup(func() { reload("") })
-		fails(t, db, func() { reload("nobody") }, func() {
+		_ = fails(t, db, func() { reload("nobody") }, func() {
 			// A second probe is at it: the first one has left nothing behind.
 			began := time.Now()
-			until(t, db, "a second probe", func(err error) bool {
+			_ = until(t, db, "a second probe", func(err error) bool {
 				return strings.Contains(err.Error(), "no answer") && time.Since(began) > 10*time.Second
 			})
 			var hanging int
@@ -143,17 +142,17 @@ func TestNotWorkingWhileThePostgresServerDoesNot(t *testing.T) {
 	})
 	t.Run("frozen", func(t *testing.T) {
 		var thaw func()
-		fails(t, db, func() { thaw = server.Freeze(t) }, func() { thaw() })
+		_ = fails(t, db, func() { thaw = server.Freeze(t) }, func() { thaw() })
 	})
 	t.Run("stopped", func(t *testing.T) {
-		fails(t, db, func() { server.Stop(t) }, func() { server.Start(t) })
+		_ = fails(t, db, func() { server.Stop(t) }, func() { server.Start(t) })
 	})
 }
 
 // A disk that is full takes no booking, although now and then a small write
 // finds room.
 func TestNotWorkingWhileTheDiskIsFull(t *testing.T) {
-	dir := tmpfs(t, "2m")
+	dir := testserver.SmallDisk(t, "2m")
 	db := open(t, "sqlite:"+filepath.Join(dir, "test.db"))
 	exec(t, db, `CREATE TABLE t (n BIGINT, s TEXT)`)
 	ballast := filepath.Join(dir, "ballast")
@@ -173,23 +172,4 @@ func TestNotWorkingWhileTheDiskIsFull(t *testing.T) {
 	if !strings.Contains(err.Error(), "full") {
 		t.Errorf("unclear: %v", err)
 	}
-}
-
-// tmpfs is a folder that holds so much.
-func tmpfs(t *testing.T, size string) string {
-	t.Helper()
-	dir := t.TempDir()
-	if os.Geteuid() != 0 {
-		t.Skip("only root may mount a small disk: a full one is not tested")
-	}
-	out, err := osexec.CommandContext(t.Context(), "mount", "-t", "tmpfs", "-o", "size="+size, "tmpfs", dir).CombinedOutput()
-	if err != nil {
-		t.Fatalf("mount a small disk: %v: %s", err, out)
-	}
-	t.Cleanup(func() {
-		if out, err := osexec.CommandContext(context.Background(), "umount", dir).CombinedOutput(); err != nil {
-			t.Errorf("umount: %v: %s", err, out)
-		}
-	})
-	return dir
 }
