@@ -23,7 +23,9 @@ var forms = []string{
 // Whatever is wrong with a URL, and whatever stands around its password, no
 // message shows it, wherever the URL was read.
 func TestNoMistakeShowsAPassword(t *testing.T) {
-	type reporter interface{ Errorf(format string, args ...any) }
+	type reporter interface {
+		Errorf(format string, args ...any)
+	}
 	check := func(t reporter, text string) {
 		for _, printed := range []string{config.BrokerURL(text).String(), config.DatabaseURL(text).String()} {
 			if strings.Contains(strings.ToLower(printed), secret) {

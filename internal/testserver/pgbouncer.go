@@ -30,7 +30,7 @@ func PgBouncer(tb testing.TB, p *Postgres, mode string) *Bouncer {
 	path, err := here().pgbouncer()
 	if err != nil {
 		if _, inDocker := p.m.(*container); inDocker {
-			tb.Skip(err) //nolint:forbidigo // testserver may
+			tb.Skip(err)
 		}
 		unavailable(tb, err)
 	}
