@@ -168,7 +168,7 @@ func loadLine(p load.Progress) string {
 func (l *loadCmd) allowed(ctx context.Context) error {
 	u, err := url.Parse(l.URL)
 	if err != nil {
-		return fmt.Errorf("--url=%q is not the URL of a service", plain.Address(l.URL)) //nolint:errorlint // its text quotes it
+		return fmt.Errorf("--url=%q is not the URL of a service", plain.Address(l.URL))
 	}
 	if l.AllowRemote {
 		return nil
