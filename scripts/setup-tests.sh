@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes sure that the tests have what they need: a C compiler (for the race
 # detector), curl and jq (for scripts/book.sh), a RabbitMQ and a PostgreSQL
-# server. What is installed is used; a server that is not comes from Docker, if
+# server, and PgBouncer. What is installed is used; a server that is not comes from Docker, if
 # an engine answers; else, as root on Debian or Ubuntu, the missing packages are
 # installed, without starting any service: the tests run servers of their own
 # (see internal/testserver, which looks in the same places).
@@ -20,6 +20,11 @@ have_postgres() {
     compgen -G '/usr/pgsql-*/bin/initdb' >/dev/null ||
     compgen -G '/opt/homebrew/opt/postgresql@*/bin/initdb' >/dev/null ||
     [ -x /usr/local/pgsql/bin/initdb ] || command -v initdb >/dev/null
+}
+
+# PgBouncer does not come from Docker: with servers from there, it may be missing.
+have_pgbouncer() {
+  [ -x /usr/sbin/pgbouncer ] || command -v pgbouncer >/dev/null
 }
 
 docker_wanted() { [ "${BOXOFFICE_TEST_DOCKER:-}" = 1 ]; }
@@ -56,6 +61,13 @@ if ! have_rabbitmq || ! have_postgres; then
     have_postgres || missing+=(postgresql)
   fi
 fi
+if ! have_pgbouncer; then
+  if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || have_postgres; then
+    missing+=(pgbouncer)
+  else
+    echo "setup-tests: PgBouncer is not installed: what runs behind it is not tested (package pgbouncer)"
+  fi
+fi
 [ ${#missing[@]} -eq 0 ] && exit 0
 
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
@@ -67,7 +79,7 @@ cat >&2 <<END
 setup-tests: the tests need these packages, and neither a Docker engine answers nor may this user install them:
     ${missing[*]}
 On Debian or Ubuntu:  sudo apt-get install ${missing[*]}
-On macOS:             brew install rabbitmq postgresql
+On macOS:             brew install rabbitmq postgresql pgbouncer
 Or start Docker.      (RabbitMQ and PostgreSQL need not run: the tests start their own.)
 END
 exit 1

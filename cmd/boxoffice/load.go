@@ -11,6 +11,7 @@ import (
 
 	"boxoffice/internal/client"
 	"boxoffice/internal/load"
+	"boxoffice/internal/plain"
 	"boxoffice/messaging"
 )
 
@@ -167,8 +168,11 @@ func loadLine(p load.Progress) string {
 // allowed refuses to load other people's machines by mistake.
 func (l *loadCmd) allowed(ctx context.Context) error {
 	u, err := url.Parse(l.URL)
-	if err != nil || l.AllowRemote {
-		return err
+	if err != nil {
+		return fmt.Errorf("--url=%q is not the URL of a service", plain.Address(l.URL))
+	}
+	if l.AllowRemote {
+		return nil
 	}
 	addresses, err := net.DefaultResolver.LookupIPAddr(ctx, u.Hostname())
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"boxoffice/internal/client"
+	"boxoffice/internal/plain"
 	"boxoffice/internal/verify"
 	"boxoffice/messaging"
 )
@@ -69,7 +70,7 @@ func (t *targets) find() (verify.Targets, error) {
 func (t *targets) some() (verify.Targets, error) {
 	u, err := url.Parse(t.URL)
 	if err != nil || u.Host == "" {
-		return verify.Targets{}, fmt.Errorf("%q is not the URL of a service; use for example http://127.0.0.1:5200", t.URL)
+		return verify.Targets{}, fmt.Errorf("%q is not the URL of a service; use for example http://127.0.0.1:5200", plain.Address(t.URL))
 	}
 	at := func(given, port string) string {
 		if given == "" && u.Port() == "5200" {

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"time"
 
+	"boxoffice/internal/plain"
 	"boxoffice/messaging"
 )
 
@@ -47,7 +48,7 @@ func Connections(n int) Option {
 func New(base string, options ...Option) (*Client, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("%q is not the URL of a service; use for example http://127.0.0.1:5200", base)
+		return nil, fmt.Errorf("%q is not the URL of a service; use for example http://127.0.0.1:5200", plain.Address(base))
 	}
 	transport := &http.Transport{
 		Proxy:           http.ProxyFromEnvironment,

@@ -82,7 +82,7 @@ func (r *Reader) decode(ctx *kong.DecodeContext, target reflect.Value) error {
 func shown(text string, target reflect.Value) string {
 	switch target.Interface().(type) {
 	case BrokerURL, DatabaseURL:
-		return redact(text)
+		return kind(text)
 	}
 	return text
 }

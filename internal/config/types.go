@@ -3,7 +3,6 @@ package config
 import (
 	"errors"
 	"net"
-	"net/url"
 	"os"
 	"regexp"
 	"strconv"
@@ -74,14 +73,14 @@ type BrokerURL string
 // InProcess reports whether the broker lives in this process.
 func (u BrokerURL) InProcess() bool { return u == "inproc:" }
 
-func (u BrokerURL) String() string { return redact(string(u)) }
+func (u BrokerURL) String() string { return harmless(string(u)) }
 
 func parseBrokerURL(text string) (BrokerURL, error) {
 	if text == "inproc:" {
 		return BrokerURL(text), nil
 	}
-	u, err := url.Parse(text)
-	if err != nil || u.Hostname() == "" || u.Scheme != "amqp" && u.Scheme != "amqps" {
+	u, ok := takeApart(text)
+	if !ok || u.Hostname() == "" || u.Scheme != "amqp" && u.Scheme != "amqps" {
 		return "", errors.New("is not a broker; use for example amqp://guest:guest@localhost:5672/")
 	}
 	return BrokerURL(text), nil
@@ -90,7 +89,7 @@ func parseBrokerURL(text string) (BrokerURL, error) {
 // DatabaseURL is where a service keeps its state. It prints without its password.
 type DatabaseURL string
 
-func (u DatabaseURL) String() string { return redact(string(u)) }
+func (u DatabaseURL) String() string { return harmless(string(u)) }
 
 // Temporary is whether it is a file that is gone with the process.
 func (u DatabaseURL) Temporary() bool { return u == "sqlite:" }
@@ -103,30 +102,9 @@ func parseDatabaseURL(text string) (DatabaseURL, error) {
 		}
 		return DatabaseURL(text), nil
 	}
-	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || u.Host == "" && u.Query().Get("host") == "" {
+	u, ok := takeApart(text)
+	if !ok || u.Scheme != "postgres" && u.Scheme != "postgresql" || u.Host == "" && u.Query().Get("host") == "" {
 		return "", wrong
 	}
 	return DatabaseURL(text), nil
-}
-
-// redact hides what a URL, or what should have been one, says about passwords.
-func redact(text string) string {
-	u, err := url.Parse(text)
-	if err != nil || u.Opaque != "" && strings.ContainsAny(text, "@") {
-		scheme, _, _ := strings.Cut(text, ":")
-		return scheme + ":…"
-	}
-	_, secret := u.User.Password()
-	query := u.Query()
-	for name := range query {
-		if strings.Contains(strings.ToLower(name), "pass") {
-			query.Set(name, "xxxxx")
-			u.RawQuery, secret = query.Encode(), true
-		}
-	}
-	if !secret {
-		return text // as it was written: the parser's own way differs
-	}
-	return u.Redacted()
 }

@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Dialect is the kind of SQL that a database speaks.
@@ -38,7 +39,9 @@ type DB struct {
 	*sql.DB
 	Dialect Dialect
 
-	close func() error
+	health   health
+	distrust func() // ends the open connections at their next use; of PostgreSQL only
+	close    func() error
 }
 
 // Open prepares a pool for a database URL:
@@ -60,14 +63,18 @@ func Open(url string) (*DB, error) {
 }
 
 // newDB makes a DB whose Close may be called more than once.
-func newDB(db *sql.DB, d Dialect, cleanup func() error) *DB {
-	return &DB{DB: db, Dialect: d, close: sync.OnceValue(func() error {
-		err := db.Close()
+func newDB(pool *sql.DB, d Dialect, cleanup func() error) *DB {
+	db := &DB{DB: pool, Dialect: d}
+	db.health.start = time.Now()
+	db.close = sync.OnceValue(func() error {
+		db.health.close()
+		err := pool.Close()
 		if err != nil {
 			err = fmt.Errorf("close the database: %w", err)
 		}
 		return errors.Join(err, cleanup())
-	})}
+	})
+	return db
 }
 
 // Close closes the connections, and removes a temporary database. It may be

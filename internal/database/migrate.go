@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/pressly/goose/v3"
-	"github.com/pressly/goose/v3/lock"
 )
 
 // ErrNewerSchema is the error, wrapped, of a database that was migrated by a
@@ -18,39 +17,36 @@ var ErrNewerSchema = errors.New("the database's schema is newer than this progra
 // (00001_name.sql, …, in goose's format), each in a transaction of its own.
 // On PostgreSQL replicas may start at once: one migrates, the others wait.
 func (db *DB) Migrate(ctx context.Context, s Schema) error {
+	if err := db.alone(ctx, func() error { return db.migrate(ctx, s) }); err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	return nil
+}
+
+func (db *DB) migrate(ctx context.Context, s Schema) error {
 	dialect := goose.DialectSQLite3
 	if db.Dialect == PostgreSQL {
 		dialect = goose.DialectPostgres
 	}
 	if err := db.claim(ctx, s, dialect); err != nil {
-		return fmt.Errorf("migrate: %w", err)
+		return err
 	}
-	opts := []goose.ProviderOption{
+	p, err := goose.NewProvider(dialect, db.DB, s.Files,
 		goose.WithDisableGlobalRegistry(true),
 		goose.WithLogger(goose.NopLogger()),
-		goose.WithTableName(versionTable(s.Owner)),
-	}
-	if db.Dialect == PostgreSQL {
-		locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 60), lock.WithUnlockTimeout(1, 5))
-		if err != nil {
-			return fmt.Errorf("migrate: %w", err)
-		}
-		opts = append(opts, goose.WithSessionLocker(locker))
-	}
-	p, err := goose.NewProvider(dialect, db.DB, s.Files, opts...)
+		goose.WithTableName(versionTable(s.Owner)))
 	if err != nil {
-		return fmt.Errorf("migrate: %w", err)
+		return err
 	}
 	if _, err := p.Up(ctx); err != nil {
-		return fmt.Errorf("migrate: %w", err)
+		return err
 	}
-	// After Up, because asking before it would race another replica's first Up.
 	has, knows, err := p.GetVersions(ctx)
 	if err != nil {
-		return fmt.Errorf("migrate: %w", err)
+		return err
 	}
 	if has > knows {
-		return fmt.Errorf("migrate: %w: version %d, this program knows %d", ErrNewerSchema, has, knows)
+		return fmt.Errorf("%w: version %d, this program knows %d", ErrNewerSchema, has, knows)
 	}
 	return nil
 }

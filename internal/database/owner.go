@@ -31,22 +31,15 @@ func versionTable(owner string) string { return owner + "_schema" }
 // sharedVersions is where all services noted their migrations once.
 const sharedVersions = goose.DefaultTablename
 
-// claimLock is PostgreSQL's advisory lock for claims.
-const claimLock = 0x626f78 // "box"
-
 // claim makes sure, in one transaction, that the database is the owner's and
 // nobody else's: of two services that get an empty one at once, one has it.
+// Only one runs at a time (see alone).
 func (db *DB) claim(ctx context.Context, s Schema, d goose.Dialect) error {
 	tx, err := db.BeginTx(ctx, nil) // on SQLite it excludes every other one
 	if err != nil {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }() // after Commit it does nothing
-	if db.Dialect == PostgreSQL {
-		if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`, claimLock); err != nil {
-			return err
-		}
-	}
 	there := func(table string) (bool, error) {
 		query := `SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = $1)`
 		if db.Dialect == PostgreSQL {

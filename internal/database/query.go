@@ -11,6 +11,9 @@ type Row interface{ Scan(dest ...any) error }
 // Query runs a statement that returns rows, and reads them all. The result is
 // nil if there are none.
 func Query[T any](ctx context.Context, db *DB, scan func(Row) (T, error), query string, args ...any) (all []T, err error) {
+	if writes(query) {
+		defer func() { db.health.note(err, len(all) > 0) }()
+	}
 	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err

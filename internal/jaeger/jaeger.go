@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"time"
 
+	"boxoffice/internal/plain"
 	"boxoffice/internal/telemetry"
 )
 
@@ -37,7 +38,7 @@ type Client struct {
 func New(base string) (*Client, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("%q is not the URL of Jaeger; use for example http://localhost:16686", base)
+		return nil, fmt.Errorf("%q is not the URL of Jaeger; use for example http://localhost:16686", plain.Address(base))
 	}
 	return &Client{base: u, http: &http.Client{Transport: &http.Transport{
 		Proxy:           http.ProxyFromEnvironment,

@@ -102,7 +102,7 @@ func Stopped(ctx context.Context, err error) error {
 // Checks are what must work for the service to be ready.
 func (p *Participant) Checks() []httpserver.Check {
 	return []httpserver.Check{
-		{Name: "database", Check: p.deps.DB.PingContext},
+		{Name: "database", Check: p.deps.DB.Working},
 		{Name: "broker", Check: func(context.Context) error { return p.deps.Broker.Ready() }},
 		{Name: "start", Check: func(context.Context) error {
 			if !p.prepared.Load() {

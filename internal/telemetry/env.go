@@ -10,6 +10,8 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"boxoffice/internal/plain"
 )
 
 // environment is what OpenTelemetry's standard variables say.
@@ -99,11 +101,7 @@ func (r *reader) url(name string) *url.URL {
 	}
 	u, err := url.Parse(v)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		shown := v
-		if strings.Contains(v, "@") {
-			shown = "…"
-		}
-		r.wrong(name, shown, "is not a URL; use for example http://localhost:4318")
+		r.wrong(name, plain.Address(v), "is not a URL; use for example http://localhost:4318")
 		return nil
 	}
 	return u

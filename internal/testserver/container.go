@@ -64,6 +64,16 @@ func (c *container) kill(ctx context.Context) error {
 	return err
 }
 
+func (c *container) pause(ctx context.Context) error {
+	_, err := docker(ctx, "pause", c.name)
+	return err
+}
+
+func (c *container) resume(ctx context.Context) error {
+	_, err := docker(ctx, "unpause", c.name)
+	return err
+}
+
 func (c *container) tool(ctx context.Context, name string, args ...string) (string, error) {
 	return docker(ctx, append([]string{"exec", c.name, name}, args...)...)
 }

@@ -22,6 +22,7 @@ var errMissing = errors.New("no Docker engine answers: `make test` installs what
 type where struct {
 	rabbitDirs  []string // folders with the scripts rabbitmq-server and rabbitmqctl
 	postgresBin []string // patterns of folders with initdb and postgres
+	bouncers    []string // paths of PgBouncer, where PATH has it not
 	getenv      func(string) string
 }
 
@@ -32,7 +33,8 @@ func here() where {
 		postgresBin: []string{
 			"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql@*/bin", "/usr/local/pgsql/bin",
 		},
-		getenv: os.Getenv,
+		bouncers: []string{"/usr/sbin/pgbouncer", "/opt/homebrew/bin/pgbouncer"}, // Debian's PATH of a user has no sbin
+		getenv:   os.Getenv,
 	}
 }
 

@@ -20,6 +20,8 @@ type machine interface {
 	alive(ctx context.Context) error // an error with the last output once it has ended
 	stop(ctx context.Context) error
 	kill(ctx context.Context) error
+	pause(ctx context.Context) error // it neither answers nor ends
+	resume(ctx context.Context) error
 	tool(ctx context.Context, name string, args ...string) (string, error) // an admin tool beside the server
 	remove(ctx context.Context) error                                      // kills it and deletes its data
 }

@@ -1,9 +1,11 @@
 package testserver
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -77,7 +79,11 @@ func (p *Postgres) ready(ctx context.Context) error {
 }
 
 func (p *Postgres) exec(ctx context.Context, sql string) error {
-	conn, err := pgx.Connect(ctx, p.url("postgres"))
+	return p.execAt(ctx, p.url("postgres"), sql)
+}
+
+func (p *Postgres) execAt(ctx context.Context, url, sql string) error {
+	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
 		return fmt.Errorf("connect to PostgreSQL: %w", err)
 	}
@@ -127,4 +133,21 @@ func (p *Postgres) Database(tb testing.TB, name string) string {
 	u, err := p.CreateDatabase(tb.Context(), name)
 	check(tb, err)
 	return u
+}
+
+// Freeze halts the server until thaw, or the end of the test: it keeps its
+// connections, and answers nothing.
+func (p *Postgres) Freeze(tb testing.TB) (thaw func()) {
+	tb.Helper()
+	check(tb, p.m.pause(tb.Context()))
+	thaw = sync.OnceFunc(func() { check(tb, p.m.resume(context.WithoutCancel(tb.Context()))) })
+	tb.Cleanup(thaw)
+	return thaw
+}
+
+// Exec runs a statement as the server's administrator, on the database of a URL
+// or, if it is "", on that of the administrator.
+func (p *Postgres) Exec(tb testing.TB, url, sql string) {
+	tb.Helper()
+	check(tb, p.execAt(tb.Context(), cmp.Or(url, p.url("postgres")), sql))
 }

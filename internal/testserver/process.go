@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -79,6 +80,31 @@ func (p *process) stop(ctx context.Context) error {
 }
 
 func (p *process) kill(context.Context) error { p.end(); return nil } //nolint:unparam // a machine's method
+
+func (p *process) pause(ctx context.Context) error  { return p.signalAll(ctx, syscall.SIGSTOP) }
+func (p *process) resume(ctx context.Context) error { return p.signalAll(ctx, syscall.SIGCONT) }
+
+// signalAll reaches the children too, which may have groups of their own.
+func (p *process) signalAll(ctx context.Context, s syscall.Signal) error {
+	cmd, done := p.current()
+	if cmd == nil || closed(done) {
+		return errExited
+	}
+	if err := syscall.Kill(cmd.Process.Pid, s); err != nil { // first: then there are no new children
+		return fmt.Errorf("signal the server: %w", err)
+	}
+	out, err := exec.CommandContext(ctx, "ps", "-A", "-o", "pid=,ppid=").Output()
+	if err != nil {
+		return fmt.Errorf("find the server's children: %w", err)
+	}
+	for line := range strings.Lines(string(out)) {
+		var pid, parent int
+		if n, _ := fmt.Sscan(line, &pid, &parent); n == 2 && parent == cmd.Process.Pid {
+			_ = syscall.Kill(pid, s) // may have ended since
+		}
+	}
+	return nil
+}
 
 // end kills the whole process group at once and waits until it is gone.
 func (p *process) end() {
