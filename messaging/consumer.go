@@ -115,6 +115,9 @@ func (c *Consumer) Run(ctx context.Context) error {
 		running.Go(func() {
 			queue := QueueName(c.cfg.Service, h.event)
 			holds := &holds{log: c.log, queue: queue}
+			if n := len(c.cfg.RetryDelays); n > 0 {
+				holds.absence = c.cfg.RetryDelays[n-1]
+			}
 			defer holds.stop()
 			err := c.broker.Consume(work, Subscription{
 				Queue: queue, Prefetch: c.cfg.Prefetch, Stop: ctx.Done(),

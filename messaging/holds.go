@@ -17,8 +17,9 @@ const calm = 5 * time.Second
 // begins to hold any and when it holds none any more: how many there are is a
 // matter of traffic, and each would say the same.
 type holds struct {
-	log   *slog.Logger
-	queue string
+	log     *slog.Logger
+	queue   string
+	absence time.Duration // of what waits outside; it will be back
 
 	mu         sync.Mutex
 	streak     streak.Streak // of tries that held a delivery
@@ -64,8 +65,11 @@ func (h *holds) end(in *inFlight) {
 		h.outside++
 	}
 	if h.now--; h.now == 0 {
-		at := time.Now()
-		h.over = time.AfterFunc(calm, func() { h.sayOver(at) })
+		at, wait := time.Now(), calm
+		if h.outside > 0 {
+			wait += h.absence
+		}
+		h.over = time.AfterFunc(wait, func() { h.sayOver(at) })
 	}
 }
 

@@ -1,6 +1,7 @@
 // Package retry keeps at work that must succeed sooner or later. It guarantees
-// growing pauses with jitter, a log line for each failure, and an end as soon
-// as the context ends or an error is final.
+// growing pauses with jitter, none longer than a few seconds, log lines that do
+// not repeat themselves, and an end as soon as the context ends or an error is
+// final.
 package retry
 
 import (
@@ -11,21 +12,31 @@ import (
 	"github.com/cenkalti/backoff/v5"
 )
 
+// reminder is how often a log is told of the same failing.
+const reminder = time.Minute
+
 // Forever calls try until it succeeds, ctx ends, or it returns an error marked
 // by [Final]; it returns that error, or the context's.
 func Forever(ctx context.Context, log *slog.Logger, what string, try func(context.Context) error) error {
 	pauses := backoff.NewExponentialBackOff()
 	pauses.InitialInterval = 200 * time.Millisecond
-	pauses.MaxInterval = 10 * time.Second
+	pauses.MaxInterval = 2 * time.Second
+	began, tries := time.Now(), 0
+	var said time.Time
 	_, err := backoff.Retry(ctx,
 		func() (struct{}, error) { return struct{}{}, try(ctx) },
 		backoff.WithBackOff(pauses),
 		backoff.WithMaxElapsedTime(0),
 		backoff.WithNotify(func(err error, in time.Duration) {
-			if ctx.Err() == nil {
-				log.WarnContext(ctx, what+" failed; trying again", "error", err, "in", in.Round(time.Millisecond))
+			tries++
+			if ctx.Err() == nil && time.Since(said) >= reminder {
+				said = time.Now()
+				log.WarnContext(ctx, what+" failed; trying again", "error", err, "tries", tries, "in", in.Round(time.Millisecond))
 			}
 		}))
+	if err == nil && tries > 0 {
+		log.InfoContext(ctx, what+" works", "tries", tries+1, "after", time.Since(began).Round(time.Millisecond))
+	}
 	return err
 }
 
