@@ -40,9 +40,7 @@ func (b *buffer) String() string {
 func TestConsumerTimeout(t *testing.T) {
 	f := newFixture(t)
 	f.server.Ctl(t, "eval", `application:set_env(rabbit, consumer_timeout, 2000), application:set_env(rabbit, channel_tick_interval, 500).`)
-	t.Cleanup(func() {
-		f.server.Ctl(t, "eval", `application:set_env(rabbit, consumer_timeout, 1800000), application:set_env(rabbit, channel_tick_interval, 60000).`)
-	})
+	defer f.server.Ctl(t, "eval", `application:set_env(rabbit, consumer_timeout, 1800000), application:set_env(rabbit, channel_tick_interval, 60000).`)
 	b := open(t, f.url, rabbitmq.Options{})
 	delays := []time.Duration{200 * time.Millisecond}
 	if err := b.Declare(f.ctx, messaging.NewTopology(delays), messaging.TopologyDeclare); err != nil {

@@ -43,24 +43,16 @@ func (f *fixture) well(problem func() error) {
 	}
 }
 
-// user makes a user with rights on the fixture's virtual host.
-func (f *fixture) user(name, write, read string) (url string) {
-	f.Helper()
-	f.server.Ctl(f.T, "add_user", name, name)
-	f.Cleanup(func() { f.server.Ctl(f.T, "delete_user", name) })
-	f.rights(name, write, read)
-	return as(f.T, f.url, name, name)
-}
-
+// rights changes those of a user of [fixture.user].
 func (f *fixture) rights(name, write, read string) {
 	f.Helper()
-	f.server.Ctl(f.T, "set_permissions", "-p", f.vhost, name, "^$", write, read)
+	f.server.Ctl(f.T, "set_permissions", "-p", f.vhost, name+"-"+f.vhost, "^$", write, read)
 }
 
 func TestConsumingNeedsTheRightToRead(t *testing.T) {
 	f := newFixture(t)
 	f.declared(rabbitmq.Options{})
-	b := open(t, f.user("reader-"+f.vhost, ".*", "^$"), rabbitmq.Options{})
+	b := open(t, f.user("reader", "^$", ".*", "^$"), rabbitmq.Options{})
 	if err := b.Declare(f.ctx, topology(), messaging.TopologyCheck); err != nil {
 		f.Fatal(err)
 	}
@@ -69,10 +61,8 @@ func TestConsumingNeedsTheRightToRead(t *testing.T) {
 	}
 	stop := f.consume(b, 1, func(_ context.Context, d *messaging.Delivery) { _ = d.Settler.Ack() })
 	f.says(b.Consuming, queue+" is not consumed: subscribe: Exception (403)")
-	if err := b.Ready(); err != nil {
-		f.Errorf("it can publish: %v", err)
-	}
-	f.rights("reader-"+f.vhost, ".*", ".*")
+	f.well(b.Ready) // it can publish
+	f.rights("reader", ".*", ".*")
 	f.well(b.Consuming)
 	stop()
 }
@@ -91,8 +81,7 @@ func TestConsumingNeedsAChannel(t *testing.T) {
 func TestReadyRemembersARefusal(t *testing.T) {
 	f := newFixture(t)
 	f.declared(rabbitmq.Options{})
-	name := "writer-" + f.vhost
-	b := open(t, f.user(name, "^$", ".*"), rabbitmq.Options{})
+	b := open(t, f.user("writer", "^$", "^$", ".*"), rabbitmq.Options{})
 	f.well(b.Ready)
 	for range 3 {
 		if err := b.Publish(f.ctx, messaging.ExchangeEvents, key, message("refused")); err == nil {
@@ -100,7 +89,7 @@ func TestReadyRemembersARefusal(t *testing.T) {
 		}
 		f.says(b.Ready, "ACCESS_REFUSED")
 	}
-	f.rights(name, ".*", ".*")
+	f.rights("writer", ".*", ".*")
 	f.insist(b, "m")
 	f.well(b.Ready)
 	if err := b.Publish(f.ctx, messaging.ExchangeEvents, "Nobody", message("m")); !errors.Is(err, messaging.ErrUnroutable) {
@@ -114,9 +103,8 @@ func TestReadyRemembersARefusal(t *testing.T) {
 func TestReadyProbes(t *testing.T) {
 	f := newFixture(t)
 	f.declared(rabbitmq.Options{})
-	name := "idle-" + f.vhost
-	b := open(t, f.user(name, "^$", ".*"), rabbitmq.Options{ProbeKey: messaging.ProbeKey(messaging.Seats)})
+	b := open(t, f.user("idle", "^$", "^$", ".*"), rabbitmq.Options{ProbeKey: messaging.ProbeKey(messaging.Seats)})
 	f.says(b.Ready, "ACCESS_REFUSED")
-	f.rights(name, ".*", ".*")
+	f.rights("idle", ".*", ".*")
 	f.well(b.Ready)
 }
