@@ -8,25 +8,25 @@ import (
 	"time"
 )
 
-// HoldTimeout is why a delivery was taken back whose consumer did not settle it
+// HoldTimeoutError is why a delivery was taken back whose consumer did not settle it
 // in the time that the broker gives it. A driver makes it, or an error that
 // wraps it, the cause with which the contexts of a lost session end.
-type HoldTimeout struct {
+type HoldTimeoutError struct {
 	Limit time.Duration // the broker's; 0 if it did not say
 	Err   error         // what it said
 }
 
-func (h *HoldTimeout) Error() string { return h.Err.Error() }
-func (h *HoldTimeout) Unwrap() error { return h.Err }
+func (h *HoldTimeoutError) Error() string { return h.Err.Error() }
+func (h *HoldTimeoutError) Unwrap() error { return h.Err }
 
-// heldTooLong is the last error of a delivery that was held up to the limit.
-type heldTooLong struct{ err error }
+// heldTooLongError is the last error of a delivery that was held up to the limit.
+type heldTooLongError struct{ err error }
 
-func (h *heldTooLong) Error() string { return h.err.Error() }
-func (h *heldTooLong) Unwrap() error { return h.err }
+func (h *heldTooLongError) Error() string { return h.err.Error() }
+func (h *heldTooLongError) Unwrap() error { return h.err }
 
 func isHeldTooLong(err error) bool {
-	_, ok := errors.AsType[*heldTooLong](err)
+	_, ok := errors.AsType[*heldTooLongError](err)
 	return ok
 }
 
@@ -40,7 +40,7 @@ func (l *holdLimit) get() time.Duration { return time.Duration(l.d.Load()) }
 // From then on deliveries are held for half of that, so that none is counted
 // against a message again.
 func (l *holdLimit) learn(ctx context.Context, log *slog.Logger, held time.Duration) {
-	timeout, ok := errors.AsType[*HoldTimeout](context.Cause(ctx))
+	timeout, ok := errors.AsType[*HoldTimeoutError](context.Cause(ctx))
 	if !ok {
 		return
 	}

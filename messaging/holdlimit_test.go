@@ -30,7 +30,7 @@ func (b impatient) Consume(ctx context.Context, s messaging.Subscription) error 
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		timer := time.AfterFunc(b.limit, func() {
-			cancel(fmt.Errorf("lost: %w", &messaging.HoldTimeout{Limit: b.limit, Err: errors.New("consumer_timeout")}))
+			cancel(fmt.Errorf("lost: %w", &messaging.HoldTimeoutError{Limit: b.limit, Err: errors.New("consumer_timeout")}))
 			d.Settler.Lose()
 		})
 		defer timer.Stop()

@@ -82,7 +82,7 @@ func (h *holds) sayOver(at time.Time) {
 	}
 	h.over = nil
 	r, _ := h.streak.Worked()
-	h.log.Info("no delivery is held any more", "queue", h.queue, "held", h.deliveries, "waiting outside", h.outside, //nolint:sloglint // of no delivery's context
+	h.log.Info("no delivery is held any more", "queue", h.queue, "held", h.deliveries, "waiting outside", h.outside,
 		"tries", r.Tries, "lasted", at.Sub(r.Since).Round(time.Millisecond), "last error", r.Err)
 	h.deliveries, h.outside = 0, 0
 }

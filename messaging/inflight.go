@@ -57,7 +57,7 @@ type inFlight struct {
 
 func (in *inFlight) run(ctx context.Context) error {
 	err := in.decide(ctx)
-	if long, ok := errors.AsType[*heldTooLong](err); ok {
+	if long, ok := errors.AsType[*heldTooLongError](err); ok {
 		return in.holdOutside(ctx, long.err)
 	}
 	return err
@@ -212,7 +212,7 @@ func (in *inFlight) publish(ctx context.Context, send func(context.Context) erro
 }
 
 // untilAvailable tries until it gets a result that is not ours to hold, or the
-// delivery was held for as long as it may be: heldTooLong; or the delivery is
+// delivery was held for as long as it may be: heldTooLongError; or the delivery is
 // lost or the service stops: ErrUnsettled.
 func (in *inFlight) untilAvailable(ctx context.Context, held func(error) bool, try func(context.Context) error) error {
 	for wait := newBackoff(100*time.Millisecond, maxPause); ; {
@@ -235,7 +235,7 @@ func (in *inFlight) untilAvailable(ctx context.Context, held func(error) bool, t
 			return in.unsettled(ctx)
 		}
 		if bounded && !time.Now().Before(end) {
-			return &heldTooLong{err}
+			return &heldTooLongError{err}
 		}
 	}
 }

@@ -28,10 +28,10 @@ func (s *consumerState) down(err error) {
 	s.err = err
 }
 
-func (s *consumerState) problem() (err error, since time.Time) { //nolint:revive // the error is the value
+func (s *consumerState) problem() (since time.Time, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.err, s.since
+	return s.since, s.err
 }
 
 // follow makes c one of those that Consuming looks at, until unfollow.

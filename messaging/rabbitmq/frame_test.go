@@ -86,7 +86,7 @@ func TestTheLargestHeadersTravel(t *testing.T) {
 	f.readyIn(f.channel(), parked, 1)
 	stop()
 	seen := 0
-	err := b.Browse(f.ctx, parked, func(_ context.Context, m messaging.Message) (bool, error) {
+	err := b.Browse(f.ctx, parked, func(_ context.Context, _ messaging.Message) (bool, error) {
 		seen++
 		return false, nil
 	})

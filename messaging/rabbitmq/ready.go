@@ -37,7 +37,7 @@ func (b *Broker) Consuming() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for c := range b.consumers {
-		err, from := c.state.problem()
+		from, err := c.state.problem()
 		if err == nil {
 			continue
 		}

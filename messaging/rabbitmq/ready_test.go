@@ -71,10 +71,14 @@ func TestConsumingNeedsAChannel(t *testing.T) {
 	f := newFixture(t)
 	f.declared(rabbitmq.Options{})
 	b := open(t, f.url+"?channel_max=2", rabbitmq.Options{})
+	var stops []func()
 	for range 4 {
-		defer f.consume(b, 1, func(_ context.Context, d *messaging.Delivery) { _ = d.Settler.Ack() })()
+		stops = append(stops, f.consume(b, 1, func(_ context.Context, d *messaging.Delivery) { _ = d.Settler.Ack() }))
 	}
 	f.says(b.Consuming, "open a channel")
+	for _, stop := range stops {
+		stop()
+	}
 }
 
 // The session that follows a refusal looks as good as any.

@@ -132,7 +132,7 @@ func lossOf(err *amqp.Error) error {
 	}
 	lost := fmt.Errorf("the channel was lost: %w", err)
 	if refusal(err, amqp.PreconditionFailed) && strings.Contains(err.Reason, "delivery acknowledgement on channel") {
-		return &messaging.HoldTimeout{Limit: consumerTimeout(err.Reason), Err: lost}
+		return &messaging.HoldTimeoutError{Limit: consumerTimeout(err.Reason), Err: lost}
 	}
 	return lost
 }
