@@ -94,7 +94,7 @@ func (p *port) open(ctx context.Context) (err error) {
 		return fmt.Errorf("listen: %w", err)
 	}
 	p.conns = []net.Conn{}
-	p.piping.Go(func() { p.accept(p.listener) })
+	p.piping.Go(func() { p.accept(p.listener) }) //nolint:contextcheck // it accepts for longer
 	return nil
 }
 

@@ -47,7 +47,7 @@ func TestTheSizeOfAHeaderFrameIsExact(t *testing.T) {
 	f := newFixture(t)
 	var wire *recorder
 	conn, err := amqp.DialConfig(f.url, amqp.Config{Dial: func(network, address string) (net.Conn, error) {
-		c, err := net.Dial(network, address) //nolint:noctx // the client's function has none
+		c, err := net.Dial(network, address)
 		wire = &recorder{Conn: c}
 		return wire, err
 	}})
