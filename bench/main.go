@@ -7,6 +7,8 @@
 //     PostgreSQL, from POST to Confirmed.
 //   - door: the rate of 202 answers, beside that of the same endpoint with one
 //     transaction per request.
+//   - recovery: the time from when the broker's port opens, after an outage, to
+//     the first Confirmed.
 //
 // Its last line is the saga's rate divided by the limit, both with the most
 // bookings in flight.
@@ -31,6 +33,8 @@ const (
 	partLimit = "limit"
 	partSaga  = "saga"
 	partDoor  = "door"
+
+	partRecovery = "recovery"
 )
 
 // settings are what the command line says.
@@ -61,7 +65,7 @@ func readFlags(args []string) (settings, error) {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.DurationVar(&s.duration, "duration", 8*time.Second, "how long each measurement counts, after its warm-up")
 	flags.IntVar(&s.rounds, "rounds", 2, "how often limit and saga are measured in turn; the means count")
-	only := flags.String("only", "", "measure these parts only: limit, saga, door, separated by commas")
+	only := flags.String("only", "", "measure these parts only: limit, saga, door, recovery, separated by commas")
 	flags.StringVar(&s.cpuProfile, "cpuprofile", "", "write a CPU profile of the first saga measurement with the most in flight to this file")
 	if err := flags.Parse(args); err != nil {
 		return s, err
@@ -69,13 +73,13 @@ func readFlags(args []string) (settings, error) {
 	if flags.NArg() > 0 {
 		return s, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
-	s.only = []string{partLimit, partSaga, partDoor}
+	s.only = []string{partLimit, partSaga, partDoor, partRecovery}
 	if *only != "" {
 		s.only = strings.Split(*only, ",")
 	}
 	for _, part := range s.only {
-		if part != partLimit && part != partSaga && part != partDoor {
-			return s, fmt.Errorf("-only=%q: use limit, saga or door", part)
+		if !slices.Contains([]string{partLimit, partSaga, partDoor, partRecovery}, part) {
+			return s, fmt.Errorf("-only=%q: use limit, saga, door or recovery", part)
 		}
 	}
 	if s.duration < time.Second || s.duration > time.Hour {

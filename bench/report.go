@@ -9,7 +9,10 @@ import (
 )
 
 // results are all samples of a run, in the order in which they were first taken.
-type results struct{ lines []*line }
+type results struct {
+	lines      []*line
+	recoveries []time.Duration
+}
 
 // line is what was measured under one name and load, once or more often.
 type line struct {
@@ -83,6 +86,9 @@ func (r *results) report(included string) string {
 	}
 	_ = w.Flush() // a strings.Builder takes everything
 	b.WriteString("\n")
+	if n := len(r.recoveries); n > 0 {
+		fmt.Fprintf(&b, "recovery: broker's port open to first Confirmed: at most %.0f ms of %d time(s)\n\n", ms(slices.Max(r.recoveries)), n)
+	}
 	r.ratio(&b, "door ratio", nameDoor, nameOneTransaction, doorClients)
 	r.ratio(&b, fmt.Sprintf("ratio at %d", fewInFlight), nameSaga, nameLimit, fewInFlight)
 	r.ratio(&b, "ratio", nameSaga, nameLimit, mostInFlight)

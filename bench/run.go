@@ -34,6 +34,11 @@ func run(ctx context.Context, s settings) (err error) {
 			return err
 		}
 	}
+	if s.wants(partRecovery) {
+		if err := b.recovery(ctx); err != nil {
+			return fmt.Errorf("the recovery: %w", err)
+		}
+	}
 	fmt.Print(b.results.report(b.included()))
 	return nil
 }
@@ -118,7 +123,9 @@ saga   POST /bookings with Prefer: wait, three services in this process behind
 door   POST /bookings, 202 once the row is committed. Its saga ends in the memory of
        this process. Without groups: the same endpoint and row, but no budgets and
        nothing published.
+recovery  the port of a broker that runs is closed for %s, with all its connections
+       cut; three services with connections of their own.
 
 own    this process: services and clients.
-`, runtime.NumCPU(), warmUp, b.duration, b.rounds)
+`, runtime.NumCPU(), warmUp, b.duration, b.rounds, outage)
 }

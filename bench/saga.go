@@ -20,7 +20,12 @@ const nameSaga = "saga: POST to Confirmed"
 
 // saga measures whole bookings.
 func (b *bench) saga(ctx context.Context, inFlight int, profile bool) (err error) {
-	p, err := b.services(ctx, inFlight)
+	p := &platform{}
+	broker, err := b.vhost(ctx)
+	if err != nil {
+		return err
+	}
+	err = b.services(ctx, p, broker, inFlight)
 	defer func() { err = errors.Join(err, p.close(ctx)) }()
 	if err != nil {
 		return err
@@ -45,12 +50,7 @@ func (b *bench) saga(ctx context.Context, inFlight int, profile bool) (err error
 // services starts the three, with the settings that boxoffice has by default
 // but for a bank that takes no time, a hall that is never full, and a door that
 // lets in all who are measured.
-func (b *bench) services(ctx context.Context, inFlight int) (*platform, error) {
-	p := &platform{}
-	broker, err := b.vhost(ctx)
-	if err != nil {
-		return p, err
-	}
+func (b *bench) services(ctx context.Context, p *platform, broker string, inFlight int) error {
 	builders := map[string]builder{
 		messaging.Seats:    buildSeats,
 		messaging.Payments: buildPayments(inFlight), //nolint:contextcheck // services have contexts of their own
@@ -59,15 +59,14 @@ func (b *bench) services(ctx context.Context, inFlight int) (*platform, error) {
 	for name, build := range builders {
 		database, err := b.servers.postgres.CreateDatabase(ctx, name)
 		if err != nil {
-			return p, err
+			return err
 		}
 		connect := onRabbitMQ(broker, name) //nolint:contextcheck // the connection outlives the start
 		if err := p.start(ctx, plan{name, database, connect, build}); err != nil {
-			return p, err
+			return err
 		}
 	}
-	err = p.ready(ctx)
-	return p, err
+	return p.ready(ctx)
 }
 
 func onRabbitMQ(url, service string) connector {

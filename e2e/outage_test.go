@@ -42,7 +42,7 @@ const heldTimes = 7
 // The database stops while sagas run, for longer than failed messages are tried
 // again. Its absence is nobody's failure: nothing is parked.
 func TestStoppedDatabase(t *testing.T) {
-	s := newStack(t, quickly...)
+	s := newStack(t, append(quickly, "LOG_LEVEL=debug")...) // which tells of each try
 	l := startLoad(t, s.client, loadSize, loadMiddle)
 	l.wait(t, l.middle)
 	postgres := testserver.SharedPostgres(t)

@@ -6,6 +6,10 @@ import (
 	"time"
 )
 
+// maxPause bounds every pause between two tries: nothing is to wait for long
+// once what it needs works again.
+const maxPause = 3 * time.Second
+
 // backoff doubles from first to most, with jitter: each wait is between half
 // of it and all of it, so that held deliveries do not knock in step.
 type backoff struct{ current, most time.Duration }

@@ -24,7 +24,9 @@ type Broker interface {
 
 	// Publish sends a persistent, mandatory message and returns nil once the
 	// broker confirmed it: it is stored in every queue that its key is bound to.
-	// No such queue is ErrUnroutable. Any other error means unknown: the message
+	// No such queue is ErrUnroutable. A message that can never be sent is
+	// ErrUnfit, and costs nobody the connection; headers that only tracing needs
+	// are left out first. Any other error means unknown: the message
 	// may or may not be stored. Without a connection it waits for one.
 	Publish(ctx context.Context, exchange, key string, m Message) error
 
@@ -51,8 +53,15 @@ type Broker interface {
 	// rest was visited. A queue that does not exist is ErrNoQueue.
 	Browse(ctx context.Context, queue string, visit func(context.Context, Message) (remove bool, err error)) error
 
-	// Ready is nil when the broker can be published to, else what is wrong.
+	// Ready is nil when the broker can be published to, else what is wrong: no
+	// connection, a broker that does not read, or messages that it did not take.
+	// The error tells since when, by a method Since() time.Time that errors.As
+	// finds; so does that of Consuming.
 	Ready() error
+
+	// Consuming is nil when every running Consume has a live subscription, else
+	// it names the queues that are not consumed and why.
+	Consuming() error
 
 	// Close ends every Consume and Observe as if their contexts had ended,
 	// waits for outstanding confirms until ctx ends, then cuts the connection,

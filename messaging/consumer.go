@@ -23,10 +23,13 @@ type ConsumerConfig struct {
 	Grace time.Duration
 	// PublishTimeout bounds one try at publishing; 0: 30 s.
 	PublishTimeout time.Duration
-	// HoldLimit is how long one delivery is held; 0: 15 min. Then a copy waits
-	// out the longest delay, as the same attempt: brokers close the channels of
-	// consumers that do not acknowledge for too long (RabbitMQ: 30 min), count
-	// that against the message, and in the end park it.
+	// HoldLimit is how long one delivery is held, with the time of its handler;
+	// 0: 15 min. Then a copy waits out the longest delay, as the same attempt:
+	// brokers close the channels of consumers that do not acknowledge for too
+	// long (RabbitMQ's consumer_timeout: 30 min), count that against the message,
+	// and in the end park it. Keep it at half of the broker's limit or less. A
+	// handler whose context ends for it is held as if it had been Unavailable. If
+	// the broker turns out to be less patient, the limit is lowered to half of that.
 	HoldLimit time.Duration
 	// RenewAfter is how often a message may come back to the queue before a copy
 	// waits out the shortest delay, as the same attempt, and the broker counts
@@ -53,6 +56,7 @@ type Consumer struct {
 	tracer    tracer
 	counts    consumerCounts
 	byEvent   byEvent
+	limit     holdLimit
 }
 
 type consumerCounts struct{ consumed, retried, parked, held metric.Int64Counter }
@@ -84,7 +88,7 @@ func NewConsumer(b Broker, p *Publisher, cfg ConsumerConfig, i Instruments, hand
 		c, _ := i.MeterProvider.Meter(scope).Int64Counter("boxoffice.messages."+name, metric.WithDescription(text)) // fails on a bad name only
 		return c
 	}
-	return &Consumer{
+	c := &Consumer{
 		cfg: cfg, broker: b, publisher: p, handlers: handlers, log: i.Logger, tracer: newTracer(b, i), byEvent: newByEvent(),
 		counts: consumerCounts{
 			consumed: counter("consumed", "Deliveries handled and acknowledged, by event."),
@@ -93,6 +97,8 @@ func NewConsumer(b Broker, p *Publisher, cfg ConsumerConfig, i Instruments, hand
 			held:     counter("held", "Tries after which a delivery was held, by event."),
 		},
 	}
+	c.limit.d.Store(int64(cfg.HoldLimit))
+	return c
 }
 
 // Run consumes until ctx ends. Then it takes no more deliveries, gives the
@@ -108,9 +114,14 @@ func (c *Consumer) Run(ctx context.Context) error {
 		handle := h.with(c.cfg.Middleware)
 		running.Go(func() {
 			queue := QueueName(c.cfg.Service, h.event)
+			holds := &holds{log: c.log, queue: queue}
+			if n := len(c.cfg.RetryDelays); n > 0 {
+				holds.absence = c.cfg.RetryDelays[n-1]
+			}
+			defer holds.stop()
 			err := c.broker.Consume(work, Subscription{
 				Queue: queue, Prefetch: c.cfg.Prefetch, Stop: ctx.Done(),
-				Handle: func(wctx context.Context, d *Delivery) { c.deliver(wctx, ctx.Done(), h, handle, d) },
+				Handle: func(wctx context.Context, d *Delivery) { c.deliver(wctx, ctx.Done(), h, handle, holds, d) },
 			})
 			if err != nil && !errors.Is(err, ErrClosed) {
 				errs[i] = fmt.Errorf("consume %s: %w", queue, err)

@@ -92,7 +92,7 @@ func (d *DeadLetters) redrive(ctx context.Context, workQueue string, m Message) 
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	return d.publisher.send(ctx, ExchangeRedeliver, RedriveKey(workQueue), m)
+	return d.publisher.sendCopy(ctx, ExchangeRedeliver, RedriveKey(workQueue), m)
 }
 
 // Drop removes the parked messages of a work queue that match, for good, and

@@ -19,13 +19,21 @@ var ErrUnsettled = errors.New("the delivery was lost or the service stops")
 
 // deliver takes one delivery to its outcome. ctx is the delivery's; stop closes
 // when the service takes no more work, and releases a held delivery.
-func (c *Consumer) deliver(ctx context.Context, stop <-chan struct{}, h Handler, handle HandleFunc, d *Delivery) {
+func (c *Consumer) deliver(ctx context.Context, stop <-chan struct{}, h Handler, handle HandleFunc, holds *holds, d *Delivery) {
 	ctx, span := c.tracer.startProcess(ctx, d)
 	defer span.End()
-	in := &inFlight{c: c, h: h, handle: handle, d: d, span: span, stop: stop}
+	in := &inFlight{c: c, h: h, handle: handle, d: d, span: span, stop: stop, holds: holds, began: time.Now()}
 	err := in.run(ctx)
+	in.holds.end(in)
+	if err != nil {
+		c.limit.learn(ctx, c.log, time.Since(in.began))
+	}
 	if err != nil && !errors.Is(err, ErrUnsettled) {
-		c.log.WarnContext(ctx, "delivery not settled; the broker will deliver it again", "queue", d.Queue, "error", err)
+		level := slog.LevelWarn
+		if ctx.Err() != nil { // the session is lost, with all that it delivered; that is said once
+			level = slog.LevelDebug
+		}
+		c.log.Log(ctx, level, "delivery not settled; the broker will deliver it again", "queue", d.Queue, "error", err)
 	}
 	fail(span, err)
 }
@@ -38,9 +46,24 @@ type inFlight struct {
 	d      *Delivery
 	span   trace.Span
 	stop   <-chan struct{}
+	began  time.Time
+
+	holds *holds // of its queue
+	held  bool   // counts among them
+	// outside: what is held from now on is only the moving of the message to
+	// where it may wait, which nothing can take over.
+	outside bool
 }
 
 func (in *inFlight) run(ctx context.Context) error {
+	err := in.decide(ctx)
+	if long, ok := errors.AsType[*heldTooLongError](err); ok {
+		return in.holdOutside(ctx, long.err)
+	}
+	return err
+}
+
+func (in *inFlight) decide(ctx context.Context) error {
 	event, err := in.h.read(in.d.Message)
 	if err != nil {
 		return in.park(ctx, err)
@@ -48,37 +71,59 @@ func (in *inFlight) run(ctx context.Context) error {
 	if n := in.c.cfg.RenewAfter; n > 0 && in.d.Count >= n && len(in.c.cfg.RetryDelays) > 0 {
 		return in.renew(ctx)
 	}
-	began := time.Now()
 	logEvent(ctx, in.c.log, "← "+in.h.event, event, slog.Int("attempt", in.d.Attempt()))
+	return in.work(ctx, event)
+}
+
+// work handles the event and publishes what follows.
+func (in *inFlight) work(ctx context.Context, event Event) error {
 	var out []Event
-	held := func(err error) bool { return IsUnavailable(err) && !in.heldTooLong(began) }
-	err = in.untilAvailable(ctx, held, func(ctx context.Context) (err error) {
-		out, err = in.handle.safely(ctx, in.d, event)
-		in.d.Tries++
+	err := in.untilAvailable(ctx, IsUnavailable, func(ctx context.Context) (err error) {
+		out, err = in.handleInTime(ctx, event)
 		return err
 	})
 	switch {
-	case errors.Is(err, ErrUnsettled):
+	case errors.Is(err, ErrUnsettled), isHeldTooLong(err):
 		return err
-	case IsUnavailable(err):
-		return in.holdOutside(ctx, err)
 	case err != nil:
 		return in.failed(ctx, err)
 	}
 	for _, e := range out {
-		if err := in.publish(ctx, func(ctx context.Context) error { return in.c.publisher.Publish(ctx, e) }); err != nil {
+		err := in.publish(ctx, func(ctx context.Context) error { return in.c.publisher.Publish(ctx, e) })
+		if errors.Is(err, ErrUnfit) { // never will be
+			return in.failed(ctx, Permanent(err))
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return in.ack(ctx, in.c.counts.consumed)
 }
 
+// handleInTime runs the handler, whose time is the broker's, too: it ends with
+// the time for which the delivery may be held. What the handler says then is
+// of the time, not of the message, unless it says so.
+func (in *inFlight) handleInTime(ctx context.Context, event Event) ([]Event, error) {
+	inTime, cancel := ctx, context.CancelFunc(func() {})
+	if end, bounded := in.heldUntil(); bounded {
+		inTime, cancel = context.WithDeadline(ctx, end)
+	}
+	defer cancel()
+	out, err := in.handle.safely(inTime, in.d, event)
+	in.d.Tries++
+	if err != nil && inTime.Err() != nil && !IsPermanent(err) {
+		err = Unavailable(err)
+	}
+	return out, err
+}
+
 // holdOutside goes on holding the message, but in a wait queue.
 func (in *inFlight) holdOutside(ctx context.Context, err error) error {
 	delays := in.c.cfg.RetryDelays
 	delay := delays[len(delays)-1]
-	in.c.log.WarnContext(ctx, "held for long; a copy waits outside", "queue", in.d.Queue, "booking", clip(in.d.CorrelationID, 100),
+	in.c.log.DebugContext(ctx, "held for long; a copy waits outside", "queue", in.d.Queue, "booking", clip(in.d.CorrelationID, 100),
 		"error", err, "in", delay, "wait queue", in.waitQueue(delay))
+	in.outside = true
 	return in.waitOutside(ctx, delay)
 }
 
@@ -147,7 +192,7 @@ func (in *inFlight) moveTo(ctx context.Context, exchange, key string, m Message,
 	err := in.publish(ctx, func(ctx context.Context) error {
 		m := m
 		m.Headers = maps.Clone(m.Headers) // each try writes its own trace context
-		return in.c.publisher.send(ctx, exchange, key, m)
+		return in.c.publisher.sendCopy(ctx, exchange, key, m)
 	})
 	if err != nil {
 		return err
@@ -156,9 +201,10 @@ func (in *inFlight) moveTo(ctx context.Context, exchange, key string, m Message,
 }
 
 // publish holds the delivery until the broker has taken what follows from it.
+// What no broker takes is an error that wraps ErrUnfit.
 func (in *inFlight) publish(ctx context.Context, send func(context.Context) error) error {
-	always := func(error) bool { return true }
-	return in.untilAvailable(ctx, always, func(ctx context.Context) error {
+	held := func(err error) bool { return !errors.Is(err, ErrUnfit) }
+	return in.untilAvailable(ctx, held, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, in.c.cfg.PublishTimeout)
 		defer cancel()
 		return send(ctx)
@@ -166,29 +212,45 @@ func (in *inFlight) publish(ctx context.Context, send func(context.Context) erro
 }
 
 // untilAvailable tries until it gets a result that is not ours to hold, or the
-// delivery is lost or the service stops: ErrUnsettled.
+// delivery was held for as long as it may be: heldTooLongError; or the delivery is
+// lost or the service stops: ErrUnsettled.
 func (in *inFlight) untilAvailable(ctx context.Context, held func(error) bool, try func(context.Context) error) error {
-	for wait := newBackoff(100*time.Millisecond, 5*time.Second); ; {
+	for wait := newBackoff(100*time.Millisecond, maxPause); ; {
 		err := try(ctx)
 		if err != nil && ctx.Err() != nil {
-			return ErrUnsettled // whatever it says: the delivery is no longer ours
+			return in.unsettled(ctx)
 		}
 		if err == nil || !held(err) {
 			return err
 		}
-		d := wait.next()
 		in.count(ctx, in.c.counts.held)
 		in.span.AddEvent("held", trace.WithAttributes(attribute.String("error", err.Error())))
-		in.c.log.WarnContext(ctx, "held; trying again", "queue", in.d.Queue, "booking", in.d.CorrelationID,
-			"error", err, "in", d.Round(time.Millisecond))
-		if !pause(ctx, in.stop, d) {
-			return ErrUnsettled
+		d := wait.next()
+		end, bounded := in.heldUntil()
+		if bounded {
+			d = min(d, time.Until(end))
+		}
+		in.holds.tried(ctx, in, err, d)
+		if d > 0 && !pause(ctx, in.stop, d) {
+			return in.unsettled(ctx)
+		}
+		if bounded && !time.Now().Before(end) {
+			return &heldTooLongError{err}
 		}
 	}
 }
 
-func (in *inFlight) heldTooLong(since time.Time) bool {
-	return len(in.c.cfg.RetryDelays) > 0 && time.Since(since) > in.c.cfg.HoldLimit
+// unsettled is the end of a delivery that is no longer ours; it says why.
+func (in *inFlight) unsettled(ctx context.Context) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return fmt.Errorf("%w: %w", ErrUnsettled, cause)
+	}
+	return ErrUnsettled
+}
+
+// heldUntil is when the message is to wait elsewhere, if there is anywhere.
+func (in *inFlight) heldUntil() (end time.Time, bounded bool) {
+	return in.began.Add(in.c.limit.get()), len(in.c.cfg.RetryDelays) > 0 && !in.outside
 }
 
 func (in *inFlight) ack(ctx context.Context, count metric.Int64Counter, labels ...attribute.KeyValue) error {

@@ -3,6 +3,7 @@ package messaging
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -66,6 +67,19 @@ func (p *Publisher) send(ctx context.Context, exchange, key string, m Message) e
 		return err
 	}
 	return nil
+}
+
+// sendCopy is send for a copy of a message that is moved. If it cannot be sent
+// with the headers that it came with, it is sent without them.
+func (p *Publisher) sendCopy(ctx context.Context, exchange, key string, m Message) error {
+	bare := m.bare() // before send changes the headers
+	err := p.send(ctx, exchange, key, m)
+	if !errors.Is(err, ErrUnfit) {
+		return err
+	}
+	p.log.WarnContext(ctx, "a copy is moved without the headers that came with the message, which cannot be sent",
+		"key", key, "message", clip(m.ID, 100), "error", err)
+	return p.send(ctx, exchange, key, bare)
 }
 
 // logEvent writes one line of the saga: the event, its booking and its seat.

@@ -44,7 +44,7 @@ func wait(t *testing.T, attempt any, cfg messaging.ConsumerConfig, handle func(t
 	var log bytes.Buffer
 	spans, reader := tracetest.NewSpanRecorder(), sdkmetric.NewManualReader()
 	i := messaging.Instruments{
-		Logger:         slog.New(slog.NewTextHandler(&log, nil)),
+		Logger:         slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)),
 		MeterProvider:  sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)),
 	}

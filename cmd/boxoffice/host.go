@@ -103,7 +103,9 @@ func (h *host) close(ctx context.Context) error {
 		errs = append(errs, h.listener.Close()) // else it is closed by serving it
 	}
 	if h.broker != nil {
-		errs = append(errs, h.broker.Close(closing))
+		if err := h.broker.Close(closing); err != nil { // nothing is lost: what was not confirmed is in a row or a queue, and is sent again
+			h.telemetry.Logger.WarnContext(ctx, "the broker was left before everything was confirmed; the rest is sent again after the next start", "error", err)
+		}
 	}
 	if h.db != nil {
 		errs = append(errs, h.db.Close())

@@ -11,6 +11,7 @@ import (
 	"boxoffice/internal/client"
 	"boxoffice/internal/config"
 	"boxoffice/internal/participant"
+	"boxoffice/messaging"
 )
 
 // actor is a service that does as it is told.
@@ -128,5 +129,33 @@ func TestATemporaryDatabaseIsTold(t *testing.T) {
 		if told := strings.Contains(logs.String(), "DATABASE_URL=sqlite: is a temporary file"); told != test.told {
 			t.Errorf("%s, shared %v: it logs %q", test.database, test.shared, &logs)
 		}
+	}
+}
+
+// hasty is a broker that is left before everything was confirmed.
+type hasty struct{ messaging.Broker }
+
+func (b hasty) Close(ctx context.Context) error {
+	return errors.Join(b.Broker.Close(ctx), errors.New("1 publishes are unconfirmed"))
+}
+
+// Under an alarm the broker confirms nothing, but what it was to confirm is in
+// a row or a queue: that is a warning, not a failure.
+func TestUnconfirmedPublishesAreNoFailure(t *testing.T) {
+	t.Parallel()
+	var logs strings.Builder
+	p := process{broker: brokerAt("inproc:"), logs: &logs, shared: true}
+	h, err := p.open(t.Context(), "booking", place{address: "127.0.0.1:0", variable: "ADDR", database: "sqlite:"}, actor{obedient})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.broker = hasty{h.broker}
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if err := h.run(ctx); err != nil {
+		t.Errorf("a stop under an alarm returned %v", err)
+	}
+	if n := strings.Count(logs.String(), "1 publishes are unconfirmed"); n != 1 {
+		t.Errorf("%d warnings: %s", n, &logs)
 	}
 }

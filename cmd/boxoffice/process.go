@@ -64,7 +64,7 @@ func (p process) open(ctx context.Context, name string, at place, b builder) (h 
 		h.telemetry.Logger.WarnContext(ctx, "DATABASE_URL=sqlite: is a temporary file, which ends with this process; what it was told, and others still know, is forgotten then")
 	}
 	h.service = b.build(participant.Settings{
-		Instance: instance, RetryDelays: p.settings.RetryDelays, Topology: p.settings.Topology,
+		Instance: instance, RetryDelays: p.settings.RetryDelays, HoldLimit: p.settings.HoldLimit, Topology: p.settings.Topology,
 		Prefetch: p.settings.Prefetch, Grace: handlerGrace, Lab: p.settings.LabOn(p.shared), AllowedHosts: p.settings.AllowedHosts,
 		Unsafe: p.settings.Unsafe, Exit: p.exit(),
 	}, participant.Deps{DB: h.db, Broker: h.broker, Telemetry: h.telemetry})

@@ -23,7 +23,7 @@ func brokerAt(url config.BrokerURL) connector {
 	if url.InProcess() {
 		return newEmbeddedBroker()
 	}
-	return rabbitBroker(url)
+	return rabbitBroker{string(url), rabbitmq.NewGate()}
 }
 
 func newEmbeddedBroker() embeddedBroker { return embeddedBroker{inproc.New(inproc.Options{})} }
@@ -34,13 +34,19 @@ func (b embeddedBroker) connect(service string, _ *slog.Logger) (messaging.Broke
 	return b.server.Connect(service), nil
 }
 
-type rabbitBroker config.BrokerURL
+// rabbitBroker is one RabbitMQ: what comes back to it first wakes the others.
+type rabbitBroker struct {
+	url  string
+	gate *rabbitmq.Gate
+}
 
 // refused reports whether a broker has turned us away, which will not pass by itself.
 func refused(err error) bool { return rabbitmq.Refused(err) }
 
 func (b rabbitBroker) connect(service string, log *slog.Logger) (messaging.Broker, error) {
-	return rabbitmq.Open(string(b), rabbitmq.Options{Name: "boxoffice " + service, Logger: log})
+	return rabbitmq.Open(b.url, rabbitmq.Options{
+		Name: "boxoffice " + service, Logger: log, Gate: b.gate, ProbeKey: messaging.ProbeKey(service),
+	})
 }
 
 // brokerDefinitions is what RabbitMQ is to load when it boots.

@@ -86,9 +86,9 @@ func TestDefaults(t *testing.T) {
 	}
 	b := c.Booking
 	got := fmt.Sprint(b.LogLevel, b.LogFormat, b.BookingAddr, b.AdmissionActive, b.AdmissionWaiting, b.Overdue(), b.StallAfter,
-		b.SagaDeadline, b.RedriveLimit, b.RetryDelays, b.Topology, b.LabOn(false), b.LabOn(true), b.Prefetch)
+		b.SagaDeadline, b.RedriveLimit, b.RetryDelays, b.HoldLimit, b.Topology, b.LabOn(false), b.LabOn(true), b.Prefetch)
 	want := fmt.Sprint(slog.LevelInfo, "text", ":5200", 64, 256, 64, 10*time.Second, time.Minute, 5,
-		[]time.Duration{time.Second, 5 * time.Second, 30 * time.Second}, messaging.TopologyDeclare, false, true, 256)
+		[]time.Duration{time.Second, 5 * time.Second, 30 * time.Second}, 15*time.Minute, messaging.TopologyDeclare, false, true, 256)
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -104,7 +104,7 @@ func TestDefaults(t *testing.T) {
 func TestValuesAreRead(t *testing.T) {
 	c, err := run(t, with(map[string]string{
 		"ADMISSION_OVERDUE": "0", "LAB": "off", "INSTANCE": "b1", "LOG_LEVEL": "WARN", "LOG_FORMAT": "json",
-		"RETRY_DELAYS": "10ms, 20ms", "SAGA_DEADLINE": "31ms", "TOPOLOGY": "check",
+		"RETRY_DELAYS": "10ms, 20ms", "SAGA_DEADLINE": "31ms", "TOPOLOGY": "check", "HOLD_LIMIT": "4s",
 		"ALLOWED_HOSTS": "tickets.example.org, box.local.",
 	}), "booking", "--admission-active=2", "--booking-addr", "127.0.0.1:0")
 	if err != nil {
@@ -112,7 +112,8 @@ func TestValuesAreRead(t *testing.T) {
 	}
 	b := c.Booking
 	if b.Overdue() != 0 || b.LabOn(true) || b.Instance.Name() != "b1" || b.LogLevel != slog.LevelWarn || b.LogFormat != "json" ||
-		!slices.Equal(b.AllowedHosts, []string{"tickets.example.org", "box.local."}) || len(b.RetryDelays) != 2 || b.Topology != messaging.TopologyCheck || b.AdmissionActive != 2 || b.BookingAddr != "127.0.0.1:0" {
+		!slices.Equal(b.AllowedHosts, []string{"tickets.example.org", "box.local."}) || len(b.RetryDelays) != 2 || b.HoldLimit != 4*time.Second ||
+		b.Topology != messaging.TopologyCheck || b.AdmissionActive != 2 || b.BookingAddr != "127.0.0.1:0" {
 		t.Errorf("%+v", b)
 	}
 	if got := config.Address(":5200").Local(); got != "127.0.0.1:5200" {

@@ -34,6 +34,7 @@ func (c Connections) Check() error {
 type Service struct {
 	Instance     Instance               `type:"setting" env:"INSTANCE" placeholder:"NAME" help:"The name of this replica (default: the host's name)."`
 	RetryDelays  []time.Duration        `type:"setting" env:"RETRY_DELAYS" default:"1s,5s,30s" example:"1s,5s,30s" help:"How long a failed message waits before each further attempt."`
+	HoldLimit    time.Duration          `type:"setting" env:"HOLD_LIMIT" default:"15m" example:"15m" min:"1s" help:"How long a delivery is held while its service cannot work, its handling included; then it waits in a queue. At most half of RabbitMQ's consumer_timeout (30 min by default)."`
 	Topology     messaging.TopologyMode `type:"setting" env:"TOPOLOGY" default:"declare" help:"declare makes the queues that are missing; check makes none and waits until all are there, for a broker user without the right to make them."`
 	Lab          *Lab                   `type:"setting" env:"LAB" placeholder:"on|off" help:"on allows faults to be injected, and /lab (default: off, and on for up)."`
 	AllowedHosts AllowedHosts           `type:"setting" env:"ALLOWED_HOSTS" placeholder:"NAME,…" help:"With LAB=on: more host names under which clients may ask, beside IP addresses, names without a dot and *.localhost."`

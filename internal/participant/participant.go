@@ -28,6 +28,7 @@ type Deps struct {
 type Settings struct {
 	Instance    string // which replica this is
 	RetryDelays []time.Duration
+	HoldLimit   time.Duration // of one delivery; 0: the messaging default
 	Topology    messaging.TopologyMode
 	Prefetch    int           // deliveries of one queue at a time; 0: the messaging default
 	Grace       time.Duration // for running handlers at the end; 0: the messaging default
@@ -79,7 +80,7 @@ func (p *Participant) Declare(ctx context.Context) error {
 // Consume runs the handlers until ctx ends, and returns when none runs any more.
 func (p *Participant) Consume(ctx context.Context, handlers ...messaging.Handler) error {
 	cfg := messaging.ConsumerConfig{
-		Service: p.service, RetryDelays: p.settings.RetryDelays, Prefetch: p.settings.Prefetch, Grace: p.settings.Grace,
+		Service: p.service, RetryDelays: p.settings.RetryDelays, HoldLimit: p.settings.HoldLimit, Prefetch: p.settings.Prefetch, Grace: p.settings.Grace,
 	}
 	if p.settings.Lab {
 		faults := lab.Faults{Log: p.deps.Telemetry.Logger, Flush: p.deps.Telemetry.Flush, Exit: p.settings.Exit}
@@ -104,6 +105,7 @@ func (p *Participant) Checks() []httpserver.Check {
 	return []httpserver.Check{
 		{Name: "database", Check: p.deps.DB.Working},
 		{Name: "broker", Check: func(context.Context) error { return p.deps.Broker.Ready() }},
+		{Name: "consume", Check: func(context.Context) error { return p.deps.Broker.Consuming() }},
 		{Name: "start", Check: func(context.Context) error {
 			if !p.prepared.Load() {
 				return errors.New("still preparing the database and the broker")

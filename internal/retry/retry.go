@@ -1,6 +1,7 @@
 // Package retry keeps at work that must succeed sooner or later. It guarantees
-// growing pauses with jitter, a log line for each failure, and an end as soon
-// as the context ends or an error is final.
+// growing pauses with jitter, none longer than a few seconds, log lines that do
+// not repeat themselves, and an end as soon as the context ends or an error is
+// final.
 package retry
 
 import (
@@ -11,12 +12,26 @@ import (
 	"github.com/cenkalti/backoff/v5"
 )
 
+// reminder is how often a log is told of the same failing.
+const reminder = time.Minute
+
 // Forever calls try until it succeeds, ctx ends, or it returns an error marked
-// by [Final]; it returns that error, or the context's. It logs each failure.
+// by [Final]; it returns that error, or the context's. It logs the first failure,
+// one now and then after that, and the end.
 func Forever(ctx context.Context, log *slog.Logger, what string, try func(context.Context) error) error {
-	return Telling(ctx, func(err error, in time.Duration) {
-		log.WarnContext(ctx, what+" failed; trying again", "error", err, "in", in.Round(time.Millisecond))
+	began, tries := time.Now(), 0
+	var said time.Time
+	err := Telling(ctx, func(err error, in time.Duration) {
+		tries++
+		if time.Since(said) >= reminder {
+			said = time.Now()
+			log.WarnContext(ctx, what+" failed; trying again", "error", err, "tries", tries, "in", in.Round(time.Millisecond))
+		}
 	}, try)
+	if err == nil && tries > 0 {
+		log.InfoContext(ctx, what+" works", "tries", tries+1, "after", time.Since(began).Round(time.Millisecond))
+	}
+	return err
 }
 
 // Telling is [Forever] for callers that log by themselves: it calls tell after
@@ -24,7 +39,7 @@ func Forever(ctx context.Context, log *slog.Logger, what string, try func(contex
 func Telling(ctx context.Context, tell func(err error, in time.Duration), try func(context.Context) error) error {
 	pauses := backoff.NewExponentialBackOff()
 	pauses.InitialInterval = 200 * time.Millisecond
-	pauses.MaxInterval = 10 * time.Second
+	pauses.MaxInterval = 2 * time.Second
 	_, err := backoff.Retry(ctx,
 		func() (struct{}, error) { return struct{}{}, try(ctx) },
 		backoff.WithBackOff(pauses),

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"boxoffice/messaging"
+	"boxoffice/messaging/internal/streak"
 )
 
 // Conn is one service's connection to a [Server].
@@ -24,6 +26,9 @@ type Conn struct {
 	// detaching keeps one session that ends with the connection from handing its
 	// messages to another that is about to end too.
 	detaching bool
+
+	consuming map[*consumption]struct{} // every Consume that runs
+	refused   streak.Book[target]       // has a lock of its own
 }
 
 var _ messaging.Broker = (*Conn)(nil)
@@ -49,7 +54,7 @@ func (s *Server) Connect(name string) *Conn {
 	c := &Conn{
 		server: s, name: name,
 		closing: newLifetime(), cut: newLifetime(),
-		idle: make(chan struct{}), attached: map[attachment]struct{}{},
+		idle: make(chan struct{}), attached: map[attachment]struct{}{}, consuming: map[*consumption]struct{}{},
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,11 +74,53 @@ func (c *Conn) Ready() error {
 	case c.closed:
 		return messaging.ErrClosed
 	case !s.up:
-		return errors.New("the broker is stopped")
-	case s.waiting.Len() > 0 || s.bytes >= s.maxBytes:
-		return fmt.Errorf("the broker's memory is full: %d of %d bytes", s.bytes, s.maxBytes)
+		return streak.At(errors.New("the broker is stopped"), s.since)
+	case s.waiting.Len() > 0:
+		return streak.At(s.full(), s.waiting.Front().Value.(*waiter).since)
+	case s.bytes >= s.maxBytes:
+		return streak.At(s.full(), time.Now())
 	}
-	return nil
+	return c.refused.Err()
+}
+
+func (s *Server) full() error {
+	return fmt.Errorf("the broker's memory is full: %d of %d bytes", s.bytes, s.maxBytes)
+}
+
+// Consuming implements [messaging.Broker].
+func (c *Conn) Consuming() error {
+	s := c.server
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.closed {
+		return messaging.ErrClosed
+	}
+	var oldest *consumption
+	for each := range c.consuming {
+		if !each.live && (oldest == nil || each.since.Before(oldest.since)) {
+			oldest = each
+		}
+	}
+	switch {
+	case oldest == nil:
+		return nil
+	case !s.up:
+		return streak.At(fmt.Errorf("%s is not consumed: the broker is stopped", oldest.queue), oldest.since)
+	}
+	return streak.At(fmt.Errorf("%s is not consumed: there is no such queue", oldest.queue), oldest.since)
+}
+
+// consumption is a Consume that runs. Guarded by the server's mu.
+type consumption struct {
+	queue string
+	live  bool      // has a session
+	since time.Time // when that changed
+}
+
+func (c *consumption) set(live bool) {
+	if c.live != live {
+		c.live, c.since = live, time.Now()
+	}
 }
 
 // Drop loses the connection, as a crash or a cut cable would: every session

@@ -3,6 +3,7 @@ package inproc
 import (
 	"context"
 	"sync"
+	"time"
 
 	"boxoffice/messaging"
 )
@@ -17,10 +18,12 @@ func (c *Conn) Consume(ctx context.Context, sub messaging.Subscription) error {
 	}
 	defer leave()
 	sub.Prefetch = max(sub.Prefetch, 1)
+	state := c.follow(sub.Queue)
+	defer c.unfollow(state)
 	var handlers sync.WaitGroup
 	defer handlers.Wait()
 	for {
-		session, lost := c.subscribe(ctx, sub, &handlers)
+		session, lost := c.subscribe(ctx, sub, state, &handlers)
 		if session == nil {
 			return nil
 		}
@@ -39,7 +42,7 @@ func (c *Conn) Consume(ctx context.Context, sub messaging.Subscription) error {
 
 // subscribe begins a session as soon as there is a queue to consume. It is nil
 // when the subscription ends first.
-func (c *Conn) subscribe(ctx context.Context, sub messaging.Subscription, handlers *sync.WaitGroup) (_ *session, lost <-chan struct{}) {
+func (c *Conn) subscribe(ctx context.Context, sub messaging.Subscription, state *consumption, handlers *sync.WaitGroup) (_ *session, lost <-chan struct{}) {
 	server := c.server
 	for {
 		server.mu.Lock()
@@ -49,7 +52,7 @@ func (c *Conn) subscribe(ctx context.Context, sub messaging.Subscription, handle
 		case <-ctx.Done():
 		default:
 			if server.up && q != nil {
-				s, lost := c.newConsumer(ctx, q, sub, handlers)
+				s, lost := c.newConsumer(ctx, q, sub, state, handlers)
 				server.mu.Unlock()
 				return s, lost
 			}
@@ -66,11 +69,13 @@ func (c *Conn) subscribe(ctx context.Context, sub messaging.Subscription, handle
 }
 
 // newConsumer attaches a session that runs a handler for each delivery.
-func (c *Conn) newConsumer(ctx context.Context, q *queue, sub messaging.Subscription, handlers *sync.WaitGroup) (*session, <-chan struct{}) {
+func (c *Conn) newConsumer(ctx context.Context, q *queue, sub messaging.Subscription, state *consumption, handlers *sync.WaitGroup) (*session, <-chan struct{}) {
 	ctx, cancel := context.WithCancel(ctx)
 	lost := make(chan struct{}) // ctx also ends with the subscription, which is no loss
 	s := &session{conn: c, queue: q, held: map[*entry]struct{}{}, prefetch: sub.Prefetch}
+	state.set(true)
 	s.lost = func() {
+		state.set(false)
 		cancel()
 		close(lost)
 	}
@@ -89,6 +94,21 @@ func (c *Conn) newConsumer(ctx context.Context, q *queue, sub messaging.Subscrip
 	q.sessions = append(q.sessions, s)
 	q.dispatch()
 	return s, lost
+}
+
+// follow makes a Consume one of those that Consuming looks at, until unfollow.
+func (c *Conn) follow(queue string) *consumption {
+	state := &consumption{queue: queue, since: time.Now()}
+	c.server.mu.Lock()
+	defer c.server.mu.Unlock()
+	c.consuming[state] = struct{}{}
+	return state
+}
+
+func (c *Conn) unfollow(state *consumption) {
+	c.server.mu.Lock()
+	defer c.server.mu.Unlock()
+	delete(c.consuming, state)
 }
 
 // stop takes no more messages.

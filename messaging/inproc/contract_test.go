@@ -15,17 +15,19 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func harness() messagingtest.Harness {
 	return messagingtest.Harness{Fresh: func(*testing.T) messagingtest.Env {
-		server := inproc.New(inproc.Options{})
+		server := inproc.New(inproc.Options{MaxHeader: 8192})
 		var mu sync.Mutex
 		var conns []*inproc.Conn
+		connect := func(_ *testing.T, name string) messaging.Broker {
+			c := server.Connect(name)
+			mu.Lock()
+			defer mu.Unlock()
+			conns = append(conns, c)
+			return c
+		}
 		return messagingtest.Env{
-			Connect: func(_ *testing.T, name string) messaging.Broker {
-				c := server.Connect(name)
-				mu.Lock()
-				defer mu.Unlock()
-				conns = append(conns, c)
-				return c
-			},
+			Connect:      connect,
+			ConnectSmall: connect,
 			DropConnections: func(*testing.T) {
 				mu.Lock()
 				defer mu.Unlock()

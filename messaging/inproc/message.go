@@ -19,7 +19,7 @@ func admit(m messaging.Message) (messaging.Message, error) {
 	for k, v := range m.Headers {
 		v, err := wire(v)
 		if err != nil {
-			return messaging.Message{}, fmt.Errorf("header %q: %w", k, err)
+			return messaging.Message{}, fmt.Errorf("%w: header %q: %w", messaging.ErrUnfit, k, err)
 		}
 		headers[k] = v
 	}
@@ -27,6 +27,20 @@ func admit(m messaging.Message) (messaging.Message, error) {
 	m.Body = append([]byte(nil), m.Body...)
 	m.Timestamp = seconds(m.Timestamp)
 	return m, nil
+}
+
+// fit is m as admit makes it, without headers that only tracing needs if it is
+// too large with them.
+func (s *Server) fit(m messaging.Message) (messaging.Message, error) {
+	fits := func(m messaging.Message) bool { return weight(m)-overhead-int64(len(m.Body)) <= int64(s.maxHeader) }
+	if !fits(m) {
+		lighter, _, ok := m.WithoutTracing(fits)
+		if !ok {
+			return messaging.Message{}, fmt.Errorf("%w: its headers take more than %d bytes", messaging.ErrUnfit, s.maxHeader)
+		}
+		m = lighter
+	}
+	return admit(m)
 }
 
 // handOut is a copy of a stored message for one reader, who may do with it as he likes.

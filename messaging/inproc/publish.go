@@ -3,7 +3,9 @@ package inproc
 import (
 	"container/list"
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"boxoffice/messaging"
 )
@@ -19,11 +21,26 @@ func (c *Conn) Publish(ctx context.Context, exchange, key string, m messaging.Me
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	m, err = admit(m)
-	if err != nil {
+	if m, err = c.server.fit(m); err != nil {
 		return err
 	}
-	return c.server.publish(ctx, exchange, key, m)
+	err = c.server.publish(ctx, exchange, key, m)
+	switch to := (target{exchange, key}); {
+	case err == nil:
+		c.refused.Worked(to)
+	case errors.Is(err, messaging.ErrUnroutable):
+		c.refused.Failed(to, fmt.Errorf("publish to %q with key %q: %w", exchange, key, err))
+	}
+	return err
+}
+
+// target is where messages go.
+type target struct{ exchange, key string }
+
+// waiter is a publisher that waits for room.
+type waiter struct {
+	since time.Time
+	turn  chan struct{} // gets a token when there may be room
 }
 
 func (s *Server) publish(ctx context.Context, exchange, key string, m messaging.Message) error {
@@ -42,14 +59,14 @@ func (s *Server) publish(ctx context.Context, exchange, key string, m messaging.
 		}
 		stored, err := s.store(exchange, key, m, turn)
 		if !stored && err == nil && turn == nil {
-			turn = s.waiting.PushBack(make(chan struct{}, 1))
+			turn = s.waiting.PushBack(&waiter{time.Now(), make(chan struct{}, 1)})
 		}
 		s.mu.Unlock()
 		if stored || err != nil {
 			return err
 		}
 		select {
-		case <-turn.Value.(chan struct{}):
+		case <-turn.Value.(*waiter).turn:
 		case <-ctx.Done():
 			return fmt.Errorf("the broker's memory is full: %w", context.Cause(ctx))
 		}
@@ -99,7 +116,7 @@ func (s *Server) release(n int64) {
 func (s *Server) nextTurn() {
 	if first := s.waiting.Front(); first != nil {
 		select {
-		case first.Value.(chan struct{}) <- struct{}{}:
+		case first.Value.(*waiter).turn <- struct{}{}:
 		default: // it was woken already
 		}
 	}

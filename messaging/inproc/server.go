@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 )
 
 // DefaultMaxBytes bounds the stored messages of a Server if its Options do not.
@@ -17,7 +18,13 @@ type Options struct {
 	// that publish before they acknowledge: keep it well above what may be in
 	// flight at once. 0: DefaultMaxBytes.
 	MaxBytes int64
+	// MaxHeader bounds the headers and properties of a message, in bytes, as a
+	// frame of a real broker does. 0: DefaultMaxHeader.
+	MaxHeader int
 }
+
+// DefaultMaxHeader bounds the headers of a message if the Options do not.
+const DefaultMaxHeader = 128 << 10
 
 // Server is the broker. It owns no goroutine and needs no closing.
 type Server struct {
@@ -25,14 +32,16 @@ type Server struct {
 	// and connections. It is never held while waiting for anything.
 	mu        sync.Mutex
 	up        bool
+	since     time.Time     // when up changed
 	changed   chan struct{} // closed and replaced when up or the topology changes
 	exchanges map[string]*exchange
 	queues    map[string]*queue
 	observers map[*observer]struct{}
 	conns     map[*Conn]struct{}
 
+	maxHeader       int
 	maxBytes, bytes int64
-	waiting         list.List // of chan struct{}: publishers without room, longest first
+	waiting         list.List // of *waiter: publishers without room, longest first
 }
 
 // New is a running, empty broker.
@@ -40,8 +49,12 @@ func New(opts Options) *Server {
 	if opts.MaxBytes <= 0 {
 		opts.MaxBytes = DefaultMaxBytes
 	}
+	if opts.MaxHeader <= 0 {
+		opts.MaxHeader = DefaultMaxHeader
+	}
 	return &Server{
 		up:        true,
+		maxHeader: opts.MaxHeader,
 		changed:   make(chan struct{}),
 		exchanges: map[string]*exchange{},
 		queues:    map[string]*queue{},
@@ -59,7 +72,7 @@ func (s *Server) Stop() {
 	if !s.up {
 		return
 	}
-	s.up = false
+	s.up, s.since = false, time.Now()
 	s.announce()
 	for c := range s.conns {
 		c.detachAll()

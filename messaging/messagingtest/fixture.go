@@ -44,6 +44,7 @@ func (h Harness) newFixture(t *testing.T) *fixture {
 	for ability, has := range map[Ability]bool{
 		DropConnections: env.DropConnections != nil,
 		Outage:          env.Outage != nil,
+		SmallFrames:     env.ConnectSmall != nil,
 	} {
 		if _, lacks := h.Lacks[ability]; has == lacks {
 			t.Fatalf("the harness does not say whether it has or lacks: %s", ability)

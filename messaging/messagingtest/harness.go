@@ -16,6 +16,7 @@ type Ability string
 const (
 	DropConnections Ability = "drop connections"
 	Outage          Ability = "outage"
+	SmallFrames     Ability = "small frames"
 )
 
 // Harness is one kind of broker under test.
@@ -37,6 +38,9 @@ type Env struct {
 	// Outage stops the broker, which keeps what it stored, until start is
 	// called. The suite always calls start.
 	Outage func(t *testing.T) (start func())
+	// ConnectSmall is Connect for a connection whose frames, and so the headers
+	// of a message, have room for 8 KiB.
+	ConnectSmall func(t *testing.T, name string) messaging.Broker
 }
 
 // clause is one sentence of the contract.
@@ -61,6 +65,8 @@ func Run(t *testing.T, h Harness) {
 		"topology": topologies(),
 		"outage":   outages(),
 		"close":    closing(),
+		"headers":  headers(),
+		"ready":    readiness(),
 	})
 }
 

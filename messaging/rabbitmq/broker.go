@@ -26,8 +26,19 @@ type Options struct {
 	Heartbeat time.Duration
 	// DialTimeout bounds one try to connect, handshake included; default 10 s.
 	DialTimeout time.Duration
-	// MinBackoff to MaxBackoff is how long it waits between tries; default 100 ms to 10 s.
+	// MinBackoff to MaxBackoff is how long it waits between tries, give or take
+	// half of that; default 100 ms to 2 s.
 	MinBackoff, MaxBackoff time.Duration
+	// Gate, if set, is shared with other Brokers of this process on the same
+	// server: once one of their connections is up, the others try at once.
+	Gate *Gate
+	// FrameSize bounds the frames of the connections, if the broker does not
+	// bound them more; default 128 KiB.
+	FrameSize int
+	// ProbeKey, if set, is a key that this user may publish with to
+	// [messaging.ExchangeRetry] and to which nothing is bound. Then Ready knows
+	// also without traffic whether the broker takes what is published.
+	ProbeKey string
 	// Patience is how long the broker may take to answer the orderly end of a
 	// channel or a connection, before the socket is cut instead; default 5 s.
 	Patience time.Duration
@@ -40,8 +51,11 @@ func (o Options) withDefaults() Options {
 	o.Heartbeat = cmp.Or(o.Heartbeat, 10*time.Second)
 	o.DialTimeout = cmp.Or(o.DialTimeout, 10*time.Second)
 	o.MinBackoff = cmp.Or(o.MinBackoff, 100*time.Millisecond)
-	o.MaxBackoff = cmp.Or(o.MaxBackoff, 10*time.Second)
+	o.MaxBackoff = cmp.Or(o.MaxBackoff, 2*time.Second)
 	o.Patience = cmp.Or(o.Patience, 5*time.Second)
+	if o.Gate == nil {
+		o.Gate = NewGate()
+	}
 	return o
 }
 
@@ -54,11 +68,12 @@ type Broker struct {
 	publishing *link
 	consuming  *link
 
-	mu     sync.Mutex
-	closed bool
-	calls  sync.WaitGroup // calls from outside; none begins once closed
-	done   chan struct{}  // Close has finished
-	err    error          // what Close returned
+	mu        sync.Mutex
+	consumers map[*consumer]struct{} // that run
+	closed    bool
+	calls     sync.WaitGroup // calls from outside; none begins once closed
+	done      chan struct{}  // Close has finished
+	err       error          // what Close returned
 
 	tasks      sync.WaitGroup  // goroutines of our own
 	closing    context.Context //nolint:containedctx // the Broker's life: it ends when Close begins
@@ -74,7 +89,7 @@ func Open(url string, opts Options) (*Broker, error) {
 		return nil, err
 	}
 	opts = opts.withDefaults()
-	b := &Broker{opts: opts, log: opts.Logger, done: make(chan struct{})}
+	b := &Broker{opts: opts, log: opts.Logger, consumers: map[*consumer]struct{}{}, done: make(chan struct{})}
 	b.closing, b.startClose = context.WithCancel(context.Background())
 	b.publishing = newLink(url, "publish", opts)
 	b.consuming = newLink(url, "consume", opts)
@@ -130,25 +145,14 @@ func (b *Broker) Publish(ctx context.Context, exchange, key string, m messaging.
 		return err
 	}
 	defer leave()
-	p, err := publishing(exchange, key, m)
+	out, err := newOutgoing(exchange, key, m)
 	if err != nil {
 		return fmt.Errorf("publish to %q with key %q: %w", exchange, key, err)
 	}
-	if err := b.publisher.publish(ctx, exchange, key, p); err != nil {
+	if err := b.publisher.publish(ctx, out); err != nil {
 		return fmt.Errorf("publish to %q with key %q: %w", exchange, key, err)
 	}
 	return nil
-}
-
-// Ready implements [messaging.Broker].
-func (b *Broker) Ready() error {
-	if b.closing.Err() != nil {
-		return messaging.ErrClosed
-	}
-	if err := b.publisher.problem(); err != nil {
-		return err
-	}
-	return b.topology.problem()
 }
 
 // begin counts a call that Close waits for.

@@ -20,6 +20,9 @@ func harness() messagingtest.Harness {
 			Connect: func(t *testing.T, name string) messaging.Broker {
 				return open(t, f.url, rabbitmq.Options{Name: name, MaxBackoff: time.Second})
 			},
+			ConnectSmall: func(t *testing.T, name string) messaging.Broker {
+				return open(t, f.url, rabbitmq.Options{Name: name, FrameSize: 8192})
+			},
 			DropConnections: func(*testing.T) { f.dropConnections() },
 			Outage: func(t *testing.T) func() {
 				f.server.Kill(t)

@@ -2,6 +2,9 @@ package rabbitmq
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"math"
 	"net"
 	"sync/atomic"
 	"time"
@@ -15,12 +18,31 @@ type connection struct {
 	socket   net.Conn
 	patience time.Duration
 	// blocked is the broker's word that it does not read what we publish.
-	blocked      watched[amqp.Blocking]
+	blocked      watched[blocking]
 	topologyLock chan struct{} // holds the one who declares the topology
 	// declared is which generation of the topology is there; incomplete has it
 	// declared again before the next use, because an object of it was missing.
 	declared   atomic.Int64
 	incomplete atomic.Bool
+}
+
+// blocking is what the broker says about reading, and since when.
+type blocking struct {
+	amqp.Blocking
+	since time.Time
+}
+
+// atBroker is what the broker adds to the headers of a message when it is
+// dead-lettered, and again when it is parked: what was taken must fit into a
+// frame when it is delivered, too.
+const atBroker = 1 << 10
+
+// maxHeader is how large the frame with a message's headers may be.
+func (c *connection) maxHeader() int {
+	if size := c.Config.FrameSize; size > 0 {
+		return size - atBroker
+	}
+	return math.MaxInt
 }
 
 func (c *connection) lockTopology(ctx context.Context) error {
@@ -42,6 +64,7 @@ func dial(ctx context.Context, url, name string, opts Options) (*connection, err
 	uncancel := func() bool { return true }
 	conn, err := amqp.DialConfig(url, amqp.Config{
 		Heartbeat:  opts.Heartbeat,
+		FrameSize:  opts.FrameSize,
 		Properties: properties,
 		Dial: func(network, addr string) (net.Conn, error) {
 			deadline := time.Now().Add(opts.DialTimeout)
@@ -78,7 +101,7 @@ func (c *connection) watch() error {
 				blocks = nil
 				continue
 			}
-			c.blocked.set(b)
+			c.blocked.set(blocking{b, time.Now()})
 		case err, ok := <-closes:
 			if !ok {
 				return reason
@@ -116,6 +139,17 @@ func (c *connection) bounded(end func()) {
 func (c *connection) closeChannel(ch *amqp.Channel) {
 	c.bounded(func() { _ = ch.Close() }) // an error means that it is gone already
 }
+
+// blame is err, or that there is no connection any more, if that is why.
+func (c *connection) blame(err error) error {
+	if err != nil && c.IsClosed() {
+		return fmt.Errorf("%w: %w", errNoConnection, err)
+	}
+	return err
+}
+
+// errNoConnection is what the link deals with, and says.
+var errNoConnection = errors.New("the connection is lost")
 
 // cut ends the connection without a word.
 func (c *connection) cut() { _ = c.socket.Close() }

@@ -3,14 +3,15 @@ package rabbitmq
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"sync"
-	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"boxoffice/messaging"
+	"boxoffice/messaging/internal/streak"
 )
 
 // defaultPrefetch bounds a session whose subscription does not: without a
@@ -28,6 +29,9 @@ func (b *Broker) Consume(ctx context.Context, s messaging.Subscription) error {
 	defer leave()
 	s.Prefetch = min(cmp.Or(max(s.Prefetch, 0), defaultPrefetch), math.MaxUint16)
 	c := &consumer{Broker: b, sub: s}
+	c.state.down(errors.New("not subscribed yet"))
+	b.follow(c)
+	defer b.unfollow(c)
 	defer c.handlers.Wait()
 
 	open, shut := context.WithCancel(ctx) // ends when no more deliveries may begin
@@ -48,6 +52,8 @@ type consumer struct {
 	*Broker
 	sub      messaging.Subscription
 	handlers sync.WaitGroup // of all sessions
+	state    consumerState
+	failing  streak.Streak // of what the connection is not to blame for
 }
 
 func (c *consumer) run(ctx, open context.Context) {
@@ -55,14 +61,28 @@ func (c *consumer) run(ctx, open context.Context) {
 		session, err := c.subscribe(ctx, open)
 		if err == nil {
 			retry.Reset()
-			err = session.serve(open)
+			c.subscribed(ctx)
+			err = session.conn.blame(session.serve(open))
 		}
 		if open.Err() != nil {
 			return
 		}
-		wait := retry.NextBackOff()
-		c.log.WarnContext(ctx, "consuming is interrupted", "queue", c.sub.Queue, "error", err, "in", wait.Round(time.Millisecond))
-		sleep(open, wait)
+		c.state.down(err)
+		if errors.Is(err, errNoConnection) { // the link says that, and subscribe waits for the next
+			retry.Reset()
+			continue
+		}
+		if r, say := c.failing.Failed(err); say {
+			c.log.WarnContext(ctx, "consuming is interrupted", "queue", c.sub.Queue, "error", err, "tries", r.Tries, "lasts", r.Lasted())
+		}
+		sleep(open, retry.NextBackOff())
+	}
+}
+
+func (c *consumer) subscribed(ctx context.Context) {
+	c.state.up()
+	if r, ended := c.failing.Worked(); ended {
+		c.log.InfoContext(ctx, "consuming again", "queue", c.sub.Queue, "tries", r.Tries, "after", r.Lasted())
 	}
 }
 
@@ -73,11 +93,15 @@ func (c *consumer) subscribe(ctx, open context.Context) (*session, error) {
 		return nil, err
 	}
 	if err := c.topology.ensure(open, &c.tasks, conn); err != nil {
-		return nil, err
+		return nil, conn.blame(err)
 	}
-	return await(open, &c.tasks, func() (*session, error) {
+	s, err := await(open, &c.tasks, func() (*session, error) {
 		return c.newSession(ctx, conn)
-	}, (*session).end)
+	}, func(s *session) { s.end(errLost) })
+	if err != nil {
+		return nil, conn.blame(err)
+	}
+	return s, nil
 }
 
 func (c *consumer) newSession(ctx context.Context, conn *connection) (*session, error) {
@@ -98,7 +122,7 @@ func (c *consumer) newSession(ctx context.Context, conn *connection) (*session, 
 		if refusal(err, amqp.NotFound) {
 			conn.incomplete.Store(true)
 		}
-		s.end()
+		s.end(errLost)
 		return nil, fmt.Errorf("subscribe: %w", err)
 	}
 	return s, nil

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
+
+	"boxoffice/messaging/internal/streak"
 )
 
 // link keeps one connection to the broker up, for ever.
@@ -20,6 +22,7 @@ type link struct {
 	opts      Options
 	log       *slog.Logger
 	state     watched[linkState]
+	failing   streak.Streak
 
 	cancel context.CancelFunc // ends run
 	done   chan struct{}      // run has returned
@@ -34,7 +37,7 @@ type linkState struct {
 func newLink(url, role string, opts Options) *link {
 	l := &link{url: url, name: opts.Name + " " + role, opts: opts, done: make(chan struct{})}
 	l.log = opts.Logger.With("broker", redacted(url), "connection", l.name)
-	l.state.set(linkState{err: errors.New("no answer yet")})
+	l.state.set(linkState{err: streak.At(errors.New("no answer yet"), time.Now())})
 	return l
 }
 
@@ -57,20 +60,36 @@ func redacted(url string) string {
 
 func (l *link) run(ctx context.Context) {
 	for retry := l.opts.newBackoff(); ctx.Err() == nil; {
+		passed := l.opts.Gate.next() // from before the try: a success beside it is not to be missed
 		conn, err := dial(ctx, l.url, l.name, l.opts)
 		if err == nil {
 			retry.Reset()
-			l.log.InfoContext(ctx, "connected to the broker")
+			l.connected(ctx)
 			err = l.hold(ctx, conn)
+			passed = l.opts.Gate.next()
 		}
 		if ctx.Err() != nil {
 			return
 		}
-		l.state.set(linkState{err: err})
 		wait := retry.NextBackOff()
-		l.log.WarnContext(ctx, "no connection to the broker; trying again", "error", err, "in", wait.Round(time.Millisecond))
-		sleep(ctx, wait)
+		if r, say := l.failing.Failed(err); say {
+			l.log.WarnContext(ctx, "no connection to the broker; trying again", "error", err, "tries", r.Tries, "lasts", r.Lasted())
+		}
+		l.state.set(linkState{err: l.failing.Err()})
+		if rest(ctx, wait, passed) {
+			retry.Reset()
+		}
 	}
+}
+
+// connected tells the log, and those who wait for the same server.
+func (l *link) connected(ctx context.Context) {
+	if r, ended := l.failing.Worked(); ended {
+		l.log.InfoContext(ctx, "connected to the broker again", "tries", r.Tries, "after", r.Lasted())
+	} else {
+		l.log.InfoContext(ctx, "connected to the broker")
+	}
+	l.opts.Gate.pass()
 }
 
 // hold hands out a connection until it ends.
@@ -89,7 +108,7 @@ func (l *link) hold(ctx context.Context, conn *connection) error {
 func (l *link) up(ctx context.Context) (*connection, error) {
 	for {
 		state, changed := l.state.get()
-		if state.conn != nil {
+		if state.conn != nil && !state.conn.IsClosed() { // of its end we may know before run does
 			return state.conn, nil
 		}
 		select {
@@ -115,7 +134,7 @@ func (l *link) problem() error {
 		return fmt.Errorf("the broker is unreachable: %w", state.err)
 	}
 	if blocked, _ := state.conn.blocked.get(); blocked.Active {
-		return fmt.Errorf("the broker blocks publishing: %s", blocked.Reason)
+		return streak.At(fmt.Errorf("the broker blocks publishing: %s", blocked.Reason), blocked.since)
 	}
 	return nil
 }

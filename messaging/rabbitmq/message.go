@@ -14,16 +14,20 @@ import (
 
 const (
 	maxShort = 255 // bytes in a property, a key or a header's name
-	// maxHeaders keeps the headers inside one frame of the broker's default
-	// size: they cannot be split, and a frame too large ends the connection.
-	maxHeaders = 120 << 10
-	maxDepth   = 16
+	maxDepth = 16
 )
 
-// publishing is m as the client sends it, sharing nothing with it. What the
-// client would only find unfit while it writes, at the price of the connection
-// and of all that is in flight, is an error here.
-func publishing(exchange, key string, m messaging.Message) (amqp.Publishing, error) {
+// outgoing is a message as the client sends it, sharing nothing with the caller.
+type outgoing struct {
+	exchange, key string
+	message       amqp.Publishing
+	header        int               // the size of the frame with its headers
+	source        messaging.Message // whose headers are the caller's
+}
+
+// newOutgoing finds what the client would only find unfit while it writes, at
+// the price of the connection and of all that is in flight. It is ErrUnfit.
+func newOutgoing(exchange, key string, m messaging.Message) (*outgoing, error) {
 	for _, p := range [...]struct{ name, text string }{
 		{"exchange", exchange},
 		{"key", key},
@@ -34,20 +38,31 @@ func publishing(exchange, key string, m messaging.Message) (amqp.Publishing, err
 		{"content type", m.ContentType},
 	} {
 		if len(p.text) > maxShort {
-			return amqp.Publishing{}, fmt.Errorf("its %s has %d bytes, more than %d", p.name, len(p.text), maxShort)
+			return nil, fmt.Errorf("%w: its %s has %d bytes, more than %d", messaging.ErrUnfit, p.name, len(p.text), maxShort)
 		}
 	}
 	headers, err := encodeTable(m.Headers, 0)
 	if err != nil {
-		return amqp.Publishing{}, fmt.Errorf("its headers cannot be sent: %w", err)
+		return nil, fmt.Errorf("%w: its headers: %w", messaging.ErrUnfit, err)
 	}
-	if n := size(headers); n > maxHeaders {
-		return amqp.Publishing{}, fmt.Errorf("its headers take %d bytes, more than %d", n, maxHeaders)
-	}
-	return amqp.Publishing{
+	return &outgoing{exchange: exchange, key: key, source: m, header: headerFrame(m), message: amqp.Publishing{
 		MessageId: m.ID, Type: m.Type, AppId: m.AppID, CorrelationId: m.CorrelationID, ContentType: m.ContentType,
 		Timestamp: m.Timestamp, Headers: headers, Body: bytes.Clone(m.Body), DeliveryMode: amqp.Persistent,
-	}, nil
+	}}, nil
+}
+
+// fit leaves out headers that only tracing needs, and names them. If the rest
+// does not fit either it is ErrUnfit.
+func (o *outgoing) fit(most int) (dropped []string, err error) {
+	lighter, dropped, ok := o.source.WithoutTracing(func(m messaging.Message) bool { return headerFrame(m) <= most })
+	if !ok {
+		return nil, fmt.Errorf("%w: its properties and headers take %d bytes, and a frame has room for %d", messaging.ErrUnfit, o.header, most)
+	}
+	for _, name := range dropped {
+		delete(o.message.Headers, name)
+	}
+	o.source, o.header = lighter, headerFrame(lighter)
+	return dropped, nil
 }
 
 func encodeTable(headers map[string]any, depth int) (amqp.Table, error) {
@@ -95,24 +110,61 @@ func encode(value any, depth int) (any, error) {
 	return nil, fmt.Errorf("a header cannot hold a %T", value)
 }
 
-// size is at least what value takes on the wire.
+// headerFrame is how many bytes the frame with m's properties and headers has.
+func headerFrame(m messaging.Message) int {
+	const (
+		frame  = 8             // type, channel, size; end
+		fields = 2 + 2 + 8 + 2 // class, weight, size of the body, which properties there are
+		others = 1             // delivery mode
+	)
+	n := frame + fields + others
+	for _, text := range [...]string{m.ID, m.Type, m.AppID, m.CorrelationID, m.ContentType} {
+		if text != "" {
+			n += 1 + len(text)
+		}
+	}
+	if !m.Timestamp.IsZero() {
+		n += 8
+	}
+	if len(m.Headers) > 0 {
+		n += size(m.Headers) - 1 // without a type
+	}
+	return n
+}
+
+// size is what a header's value takes, with its type.
 func size(value any) int {
-	n := 9
 	switch v := value.(type) {
+	case nil:
+		return 1
+	case bool, byte, int8:
+		return 2
+	case int16, uint16:
+		return 3
+	case int32, uint32, float32:
+		return 5
+	case amqp.Decimal:
+		return 6
 	case string:
-		n += len(v)
+		return 5 + len(v)
 	case []byte:
-		n += len(v)
+		return 5 + len(v)
 	case []any:
+		n := 5
 		for _, e := range v {
 			n += size(e)
 		}
-	case amqp.Table:
+		return n
+	case map[string]any:
+		n := 5
 		for name, e := range v {
 			n += 1 + len(name) + size(e)
 		}
+		return n
+	case amqp.Table:
+		return size(map[string]any(v))
 	}
-	return n
+	return 9 // int64 and int, float64, time.Time
 }
 
 // received is a delivery as a Message. Nested tables become plain maps, so that

@@ -3,12 +3,13 @@ package rabbitmq
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"boxoffice/messaging"
+	"boxoffice/messaging/internal/streak"
 )
 
 const defaultBuffer = 256
@@ -44,6 +45,8 @@ type observer struct {
 	*Broker
 	o      messaging.Observation
 	buffer chan *amqp.Delivery
+
+	failing streak.Streak
 }
 
 // observation is one channel of an observer.
@@ -55,13 +58,23 @@ type observation struct {
 
 func (v *observer) feed(ctx context.Context) {
 	for retry := v.newBackoff(); ; {
-		err := v.session(ctx, retry.Reset)
+		err := v.session(ctx, func() {
+			retry.Reset()
+			if r, ended := v.failing.Worked(); ended {
+				v.log.InfoContext(ctx, "observing again", "tries", r.Tries, "after", r.Lasted())
+			}
+		})
 		if ctx.Err() != nil {
 			return
 		}
-		wait := retry.NextBackOff()
-		v.log.WarnContext(ctx, "observing is interrupted", "error", err, "in", wait.Round(time.Millisecond))
-		sleep(ctx, wait)
+		if errors.Is(err, errNoConnection) { // the link says that
+			retry.Reset()
+			continue
+		}
+		if r, say := v.failing.Failed(err); say {
+			v.log.WarnContext(ctx, "observing is interrupted", "error", err, "tries", r.Tries, "lasts", r.Lasted())
+		}
+		sleep(ctx, retry.NextBackOff())
 	}
 }
 
@@ -72,13 +85,13 @@ func (v *observer) session(ctx context.Context, subscribed func()) error {
 		return err
 	}
 	if err := v.topology.ensure(ctx, &v.tasks, conn); err != nil {
-		return err
+		return conn.blame(err)
 	}
 	s, err := await(ctx, &v.tasks, func() (observation, error) {
 		return v.subscribe(conn)
 	}, func(s observation) { conn.closeChannel(s.channel) })
 	if err != nil {
-		return err
+		return conn.blame(err)
 	}
 	defer conn.closeChannel(s.channel)
 	subscribed()
@@ -89,7 +102,7 @@ func (v *observer) session(ctx context.Context, subscribed func()) error {
 		select {
 		case d, ok := <-s.deliveries:
 			if !ok {
-				return errCancelled
+				return conn.blame(errCancelled)
 			}
 			v.put(&d)
 		case <-ctx.Done():

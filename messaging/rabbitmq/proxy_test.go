@@ -23,13 +23,18 @@ type proxy struct {
 
 func newProxy(t *testing.T, url string) *proxy {
 	t.Helper()
+	return newProxyAt(t, "127.0.0.1:0", url)
+}
+
+func newProxyAt(t *testing.T, address, url string) *proxy {
+	t.Helper()
 	u, err := neturl.Parse(url)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := &proxy{target: u.Host, thawed: make(chan struct{})}
 	close(p.thawed)
-	p.listener, err = new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	p.listener, err = new(net.ListenConfig).Listen(t.Context(), "tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}

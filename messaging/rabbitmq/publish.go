@@ -11,6 +11,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"boxoffice/messaging"
+	"boxoffice/messaging/internal/streak"
 )
 
 // publisher keeps one publishing session open and sends every publish through it.
@@ -26,19 +27,25 @@ type publisher struct {
 	// its confirm resolved, waited for or not.
 	slots   chan struct{}
 	session watched[publishState]
+	failing streak.Streak // to open a session, for what the connection is not to blame
+
+	outcomes outcomes
 }
 
-// publishState is a session, or why there is none.
+// publishState is a session, or why there is none and since when.
 type publishState struct {
 	session *publishSession
 	err     error
+	since   time.Time
 }
 
 func newPublisher(b *Broker) *publisher {
-	return &publisher{
+	p := &publisher{
 		link: b.publishing, topology: &b.topology, tasks: &b.tasks, closing: b.closing.Done(), opts: b.opts, log: b.log,
 		slots: make(chan struct{}, b.opts.PublishWindow),
 	}
+	p.session.set(publishState{err: errors.New("it has not begun yet"), since: time.Now()})
+	return p
 }
 
 // run opens a session on each connection, and another one when only the
@@ -61,11 +68,26 @@ func (p *publisher) run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		p.session.set(publishState{err: err})
-		wait := retry.NextBackOff()
-		p.log.WarnContext(ctx, "publishing is interrupted", "error", err, "in", wait.Round(time.Millisecond))
-		sleep(ctx, wait)
+		err = conn.blame(err)
+		p.interrupted(err)
+		if errors.Is(err, errNoConnection) { // the link says that, and up waits for the next
+			retry.Reset()
+			continue
+		}
+		if r, say := p.failing.Failed(err); say {
+			p.log.WarnContext(ctx, "publishing is interrupted", "error", err, "tries", r.Tries, "lasts", r.Lasted())
+		}
+		sleep(ctx, retry.NextBackOff())
 	}
+}
+
+func (p *publisher) interrupted(err error) {
+	before, _ := p.session.get()
+	state := publishState{err: err, since: before.since}
+	if before.session != nil {
+		state.since = time.Now()
+	}
+	p.session.set(state)
 }
 
 func (p *publisher) open(ctx context.Context, conn *connection) (*publishSession, error) {
@@ -82,18 +104,14 @@ func (p *publisher) problem() error {
 	if err := p.link.problem(); err != nil {
 		return err
 	}
-	state, _ := p.session.get()
-	switch {
-	case state.session != nil:
-		return nil
-	case state.err != nil:
-		return fmt.Errorf("publishing is interrupted: %w", state.err)
+	if state, _ := p.session.get(); state.session == nil {
+		return streak.At(fmt.Errorf("publishing is interrupted: %w", state.err), state.since)
 	}
-	return errors.New("publishing has not begun yet")
+	return nil
 }
 
 // publish sends one message and waits for its confirm.
-func (p *publisher) publish(ctx context.Context, exchange, key string, message amqp.Publishing) error {
+func (p *publisher) publish(ctx context.Context, out *outgoing) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -111,7 +129,10 @@ func (p *publisher) publish(ctx context.Context, exchange, key string, message a
 		if err != nil {
 			return err
 		}
-		a := &attempt{exchange: exchange, key: key, message: message, written: make(chan struct{})}
+		if err := p.fit(ctx, out, session.conn); err != nil {
+			return err
+		}
+		a := &attempt{exchange: out.exchange, key: out.key, message: out.message, written: make(chan struct{})}
 		select {
 		case session.attempts <- a:
 		case <-session.lost:
@@ -131,13 +152,30 @@ func (p *publisher) publish(ctx context.Context, exchange, key string, message a
 			slot := release
 			release = func() {}
 			p.tasks.Go(func() {
-				_ = session.wait(nil, a) // there is no one left to tell
+				p.ended(ctx, a, session.wait(nil, a)) // there is no one else left to tell
 				slot()
 			})
 			return p.gaveUp(ctx)
 		}
+		p.ended(ctx, a, err)
 		return err
 	}
+}
+
+// fit leaves out what only tracing needs if the message is too large for a
+// frame of the connection, which would end it for everybody.
+func (p *publisher) fit(ctx context.Context, out *outgoing, conn *connection) error {
+	most := conn.maxHeader()
+	if out.header <= most {
+		return nil
+	}
+	dropped, err := out.fit(most)
+	if err != nil {
+		return err
+	}
+	p.log.WarnContext(ctx, "headers that only tracing needs are left out: they do not fit into a frame of the connection",
+		"key", out.key, "message", out.message.MessageId, "left out", dropped, "frame", conn.Config.FrameSize)
+	return nil
 }
 
 // ready is the session, once there is one that is not blocked. The broker would
@@ -147,7 +185,7 @@ func (p *publisher) ready(ctx context.Context) (*publishSession, error) {
 		state, changed := p.session.get()
 		var lost <-chan struct{}
 		if state.session != nil {
-			var blocked amqp.Blocking
+			var blocked blocking
 			blocked, changed = state.session.conn.blocked.get()
 			if !blocked.Active {
 				return state.session, nil

@@ -123,7 +123,7 @@ func (s *publishSession) wait(gaveUp <-chan struct{}, a *attempt) error {
 		}
 		return fmt.Errorf("it is unknown whether the message was stored: %w", s.reason)
 	}
-	return errors.New("the broker refused to store the message in every queue")
+	return errNacked
 }
 
 // settle ends an attempt and says why it was returned, if it was. A return is in

@@ -1,11 +1,15 @@
 package rabbitmq
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
@@ -39,8 +43,8 @@ type session struct {
 
 // serve runs a handler for each delivery until the session is lost, or until
 // open ends: then it takes no more and lets the running handlers finish.
-func (s *session) serve(open context.Context) error {
-	defer s.end()
+func (s *session) serve(open context.Context) (err error) {
+	defer func() { s.end(cmp.Or(err, errLost)) }()
 	for {
 		select {
 		case <-s.ctx.Done():
@@ -95,9 +99,9 @@ func (s *session) finish() {
 	}
 }
 
-// end gives back what is unsettled, and tells the handlers.
-func (s *session) end() {
-	s.cancel(errLost)
+// end gives back what is unsettled, and tells the handlers why.
+func (s *session) end(reason error) {
+	s.cancel(reason)
 	s.conn.bounded(func() {
 		s.refuseAcks()
 		_ = s.channel.Close() // an error means that it is gone already
@@ -126,7 +130,23 @@ func lossOf(err *amqp.Error) error {
 	if err == nil {
 		return errors.New("the channel was closed")
 	}
-	return fmt.Errorf("the channel was lost: %w", err)
+	lost := fmt.Errorf("the channel was lost: %w", err)
+	if refusal(err, amqp.PreconditionFailed) && strings.Contains(err.Reason, "delivery acknowledgement on channel") {
+		return &messaging.HoldTimeoutError{Limit: consumerTimeout(err.Reason), Err: lost}
+	}
+	return lost
+}
+
+// consumerTimeout is the limit that the broker tells when it closes a channel
+// on which a delivery was held for too long; 0 if it does not.
+func consumerTimeout(reason string) time.Duration {
+	_, rest, _ := strings.Cut(reason, "Timeout value used: ")
+	number, _, _ := strings.Cut(rest, " ms")
+	ms, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || ms < 0 {
+		return 0
+	}
+	return time.Duration(ms) * time.Millisecond
 }
 
 // settler settles one delivery, on the channel that it came from.

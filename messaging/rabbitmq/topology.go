@@ -1,14 +1,17 @@
 package rabbitmq
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"boxoffice/messaging"
+	"boxoffice/messaging/internal/streak"
 )
 
 // topology remembers what was declared, to declare it again on each connection.
@@ -19,21 +22,32 @@ type topology struct {
 	mode       messaging.TopologyMode
 	declareErr error // of the last Declare
 	ensureErr  error // of the last time it was declared again
+	since      time.Time
 }
 
 // problem is why the topology is not there, or nil.
 func (t *topology) problem() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.declareErr != nil {
-		return t.declareErr
+	err := cmp.Or(t.declareErr, t.ensureErr)
+	if err == nil {
+		return nil
 	}
-	return t.ensureErr
+	return streak.At(err, t.since)
+}
+
+// failed keeps the moment since when the topology is not there. The caller
+// holds mu and sets the error next.
+func (t *topology) failed() {
+	if t.declareErr == nil && t.ensureErr == nil {
+		t.since = time.Now()
+	}
 }
 
 func (t *topology) begin() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.failed()
 	t.declareErr = errors.New("the topology is not declared yet")
 }
 
@@ -48,6 +62,7 @@ func (t *topology) declare(ctx context.Context, tasks *sync.WaitGroup, want mess
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if errors.Is(err, messaging.ErrTopology) {
+		t.failed()
 		t.declareErr = err
 	}
 	if err != nil {
@@ -83,6 +98,9 @@ func (t *topology) ensure(ctx context.Context, tasks *sync.WaitGroup, conn *conn
 	if err == nil || errors.Is(err, messaging.ErrTopology) {
 		t.mu.Lock()
 		defer t.mu.Unlock()
+		if err != nil {
+			t.failed()
+		}
 		t.ensureErr = err
 	}
 	return err

@@ -35,6 +35,9 @@ func (Deaf) System() string { return "none" }
 // Ready is never wrong.
 func (Deaf) Ready() error { return nil }
 
+// Consuming is never wrong.
+func (Deaf) Consuming() error { return nil }
+
 // Deps are what a service is given on a database that is not prepared, and its
 // log. The test closes them.
 func Deps(t *testing.T, service, url string, broker messaging.Broker) (participant.Deps, *Log) {

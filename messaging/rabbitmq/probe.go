@@ -1,0 +1,102 @@
+package rabbitmq
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"boxoffice/messaging"
+)
+
+const (
+	// probeAfter is how long a confirm vouches for the right to publish.
+	probeAfter = 10 * time.Second
+	// probeAgain is how soon a refused probe is made again.
+	probeAgain = time.Second
+)
+
+// probe has the broker asked whether it takes what we publish, if somebody
+// wants to know and traffic does not tell.
+func (b *Broker) probe() {
+	if b.opts.ProbeKey == "" || !b.publisher.probeDue() {
+		return
+	}
+	ctx, leave, err := b.enter(context.Background())
+	if err != nil {
+		return
+	}
+	b.tasks.Go(func() {
+		defer leave()
+		ctx, cancel := context.WithTimeout(ctx, b.opts.Patience)
+		defer cancel()
+		b.publisher.probe(ctx, b.opts.ProbeKey)
+	})
+}
+
+// probeDue reports whether to probe now, to one of those who ask.
+func (p *publisher) probeDue() bool {
+	o, now := &p.outcomes, time.Now().UnixNano()
+	wait := probeAfter
+	if o.probe.Err() != nil {
+		wait = probeAgain
+	}
+	probed := o.probed.Load()
+	return now-max(o.confirmed.Load(), probed) >= int64(wait) && o.probed.CompareAndSwap(probed, now)
+}
+
+// probe publishes a message that no queue gets. It has a channel of its own:
+// the broker remembers for a while what it allowed on a channel, and closes one
+// on which it refuses something.
+func (p *publisher) probe(ctx context.Context, key string) {
+	for _, conn := range p.link.current() {
+		err := p.probeOn(ctx, conn, key)
+		switch {
+		case err == nil:
+			p.works(ctx)
+		case conn.IsClosed() || errors.Is(err, messaging.ErrClosed): // that is known
+		default:
+			p.outcomes.probe.Failed(publishError(target{messaging.ExchangeRetry, key}, err))
+		}
+	}
+}
+
+func (p *publisher) probeOn(ctx context.Context, conn *connection, key string) error {
+	channel, err := await(ctx, p.tasks, conn.Channel, conn.closeChannel)
+	if err != nil {
+		return fmt.Errorf("open a channel: %w", err)
+	}
+	defer conn.closeChannel(channel)
+	closed := channel.NotifyClose(make(chan *amqp.Error, 1))
+	channel.NotifyReturn(make(chan amqp.Return, 1))
+	confirm, err := await(ctx, p.tasks, func() (*amqp.DeferredConfirmation, error) {
+		if err := channel.Confirm(false); err != nil {
+			return nil, err
+		}
+		return channel.PublishWithDeferredConfirm(messaging.ExchangeRetry, key, true, false, amqp.Publishing{})
+	}, func(*amqp.DeferredConfirmation) {})
+	if err != nil {
+		return err
+	}
+	select {
+	case <-confirm.Done():
+	case <-ctx.Done():
+		return fmt.Errorf("%w (waiting for the broker's confirm)", ended(ctx))
+	}
+	if confirm.Acked() {
+		return nil
+	}
+	select {
+	case err := <-closed:
+		return lossOf(err)
+	default:
+		return errNacked
+	}
+}
+
+// publishError says what could not be published.
+func publishError(to target, err error) error {
+	return fmt.Errorf("publish to %q with key %q: %w", to.exchange, to.key, err)
+}

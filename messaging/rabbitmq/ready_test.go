@@ -1,0 +1,114 @@
+package rabbitmq_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"boxoffice/messaging"
+	"boxoffice/messaging/rabbitmq"
+)
+
+// says waits until a problem mentions a text, and checks that it tells since when.
+func (f *fixture) says(problem func() error, text string) {
+	f.Helper()
+	for {
+		err := problem()
+		if err != nil && strings.Contains(err.Error(), text) {
+			s, ok := errors.AsType[interface {
+				error
+				Since() time.Time
+			}](err)
+			if !ok || s.Since().IsZero() || s.Since().After(time.Now()) {
+				f.Errorf("%v does not tell since when", err)
+			}
+			return
+		}
+		if f.ctx.Err() != nil {
+			f.Fatalf("it says %v, want %q", err, text)
+		}
+		f.pause()
+	}
+}
+
+func (f *fixture) well(problem func() error) {
+	f.Helper()
+	for err := problem(); err != nil; err = problem() {
+		if f.ctx.Err() != nil {
+			f.Fatal(err)
+		}
+		f.pause()
+	}
+}
+
+// rights changes those of a user of [fixture.user].
+func (f *fixture) rights(name, write, read string) {
+	f.Helper()
+	f.server.Ctl(f.T, "set_permissions", "-p", f.vhost, name+"-"+f.vhost, "^$", write, read)
+}
+
+func TestConsumingNeedsTheRightToRead(t *testing.T) {
+	f := newFixture(t)
+	f.declared(rabbitmq.Options{})
+	b := open(t, f.user("reader", "^$", ".*", "^$"), rabbitmq.Options{})
+	if err := b.Declare(f.ctx, topology(), messaging.TopologyCheck); err != nil {
+		f.Fatal(err)
+	}
+	if err := b.Consuming(); err != nil {
+		f.Errorf("nobody consumes: %v", err)
+	}
+	stop := f.consume(b, 1, func(_ context.Context, d *messaging.Delivery) { _ = d.Settler.Ack() })
+	f.says(b.Consuming, queue+" is not consumed: subscribe: Exception (403)")
+	f.well(b.Ready) // it can publish
+	f.rights("reader", ".*", ".*")
+	f.well(b.Consuming)
+	stop()
+}
+
+func TestConsumingNeedsAChannel(t *testing.T) {
+	f := newFixture(t)
+	f.declared(rabbitmq.Options{})
+	b := open(t, f.url+"?channel_max=2", rabbitmq.Options{})
+	var stops []func()
+	for range 4 {
+		stops = append(stops, f.consume(b, 1, func(_ context.Context, d *messaging.Delivery) { _ = d.Settler.Ack() }))
+	}
+	f.says(b.Consuming, "open a channel")
+	for _, stop := range stops {
+		stop()
+	}
+}
+
+// The session that follows a refusal looks as good as any.
+func TestReadyRemembersARefusal(t *testing.T) {
+	f := newFixture(t)
+	f.declared(rabbitmq.Options{})
+	b := open(t, f.user("writer", "^$", "^$", ".*"), rabbitmq.Options{})
+	f.well(b.Ready)
+	for range 3 {
+		if err := b.Publish(f.ctx, messaging.ExchangeEvents, key, message("refused")); err == nil {
+			f.Fatal("no error")
+		}
+		f.says(b.Ready, "ACCESS_REFUSED")
+	}
+	f.rights("writer", ".*", ".*")
+	f.insist(b, "m")
+	f.well(b.Ready)
+	if err := b.Publish(f.ctx, messaging.ExchangeEvents, "Nobody", message("m")); !errors.Is(err, messaging.ErrUnroutable) {
+		f.Fatal(err)
+	}
+	f.insist(b, "another key says nothing about it")
+	f.says(b.Ready, messaging.ErrUnroutable.Error())
+}
+
+// Without traffic nothing else would tell that the right to publish is gone.
+func TestReadyProbes(t *testing.T) {
+	f := newFixture(t)
+	f.declared(rabbitmq.Options{})
+	b := open(t, f.user("idle", "^$", "^$", ".*"), rabbitmq.Options{ProbeKey: messaging.ProbeKey(messaging.Seats)})
+	f.says(b.Ready, "ACCESS_REFUSED")
+	f.rights("idle", ".*", ".*")
+	f.well(b.Ready)
+}
