@@ -8,20 +8,23 @@ import (
 
 	"boxoffice/internal/database"
 	"boxoffice/internal/retry"
-	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // Schema is what a service keeps in its database.
 func Schema(service string, migrations fs.FS) database.Schema {
 	return database.Schema{
 		Owner: service, Files: migrations,
-		Marks: map[string]string{messaging.Booking: "bookings", messaging.Seats: "reservations", messaging.Payments: "payments"},
+		Marks: map[string]string{tickets.Booking: "bookings", tickets.Seats: "reservations", tickets.Payments: "payments"},
 	}
 }
 
 // Migrate migrates the database. It waits for one that is not there yet, until
 // ctx ends. Its error is nil, the context's, or final.
 func (p *Participant) Migrate(ctx context.Context, migrations fs.FS) error {
+	if p.wrong != nil {
+		return p.wrong
+	}
 	schema := Schema(p.service, migrations)
 	err := retry.Forever(ctx, p.deps.Telemetry.Logger, "preparing the database", func(ctx context.Context) error {
 		err := p.deps.DB.Migrate(ctx, schema)

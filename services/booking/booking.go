@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // Status is where a booking stands.
@@ -24,7 +24,7 @@ type Booking struct {
 	ID           uuid.UUID
 	Seat         int
 	Customer     string
-	Amount       messaging.Amount
+	Amount       tickets.Amount
 	Status       Status
 	Reason       string // why it is Rejected or Cancelled
 	SeatReleased bool   // a Cancelled booking is finished once its seat is free again
@@ -33,8 +33,8 @@ type Booking struct {
 	UpdatedAt    time.Time
 }
 
-func (b Booking) created() messaging.BookingCreated {
-	return messaging.BookingCreated{BookingID: b.ID, Seat: b.Seat, Customer: b.Customer, Amount: b.Amount}
+func (b Booking) created() tickets.BookingCreated {
+	return tickets.BookingCreated{BookingID: b.ID, Seat: b.Seat, Customer: b.Customer, Amount: b.Amount}
 }
 
 // state is the part of a booking that events change.

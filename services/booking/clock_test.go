@@ -15,8 +15,8 @@ import (
 	"boxoffice/internal/database"
 	"boxoffice/internal/participant"
 	"boxoffice/internal/telemetry"
-	"boxoffice/messaging"
 	"boxoffice/messaging/inproc"
+	"boxoffice/tickets"
 )
 
 // lines is a log to be read.
@@ -43,7 +43,7 @@ func awake(t *testing.T, db *database.DB, server *inproc.Server) (*rig, *lines) 
 	t.Helper()
 	log := &lines{}
 	tel, err := telemetry.New(t.Context(), telemetry.Options{
-		Service: messaging.Booking, LogOutput: log, Getenv: func(string) string { return "" },
+		Service: tickets.Booking, LogOutput: log, Getenv: func(string) string { return "" },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -122,7 +122,7 @@ func TestBookingsFinishThoughTheClockWasSet(t *testing.T) {
 					t.Fatalf("%d bookings, %v", len(all), err)
 				}
 				for _, b := range all {
-					if _, err := r.paymentSucceeded(t.Context(), messaging.PaymentSucceeded{BookingID: b.ID}); err != nil {
+					if _, err := r.paymentSucceeded(t.Context(), tickets.PaymentSucceeded{BookingID: b.ID}); err != nil {
 						t.Fatal(err)
 					}
 				}

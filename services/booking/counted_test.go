@@ -7,18 +7,19 @@ import (
 	"time"
 
 	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // A settlement is committed and its answer is lost, once, among other events of
 // the booking: it is counted once, whatever comes before its retry.
 func TestAnOutcomeIsCountedOnce(t *testing.T) {
 	failed := func(b bookingJSON) messaging.Event {
-		return messaging.PaymentFailed{BookingID: b.ID, Seat: 1, Reason: "insufficient funds"}
+		return tickets.PaymentFailed{BookingID: b.ID, Seat: 1, Reason: "insufficient funds"}
 	}
 	released := func(b bookingJSON) messaging.Event {
-		return messaging.SeatReleased{BookingID: b.ID, Seat: 1, Reason: "insufficient funds"}
+		return tickets.SeatReleased{BookingID: b.ID, Seat: 1, Reason: "insufficient funds"}
 	}
-	succeeded := func(b bookingJSON) messaging.Event { return messaging.PaymentSucceeded{BookingID: b.ID} }
+	succeeded := func(b bookingJSON) messaging.Event { return tickets.PaymentSucceeded{BookingID: b.ID} }
 	for name, c := range map[string]struct {
 		settled, lost, then  func(bookingJSON) messaging.Event
 		confirmed, cancelled int64

@@ -13,7 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"boxoffice/internal/database"
-	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 var errDied = errors.New("the connection died in COMMIT")
@@ -234,4 +234,4 @@ func TestStartWithoutBroker(t *testing.T) {
 	})
 }
 
-var _ = messaging.Booking
+var _ = tickets.Booking

@@ -6,21 +6,22 @@ import (
 
 	"boxoffice/internal/database"
 	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
-func (s *Service) paymentSucceeded(ctx context.Context, e messaging.PaymentSucceeded) ([]messaging.Event, error) {
+func (s *Service) paymentSucceeded(ctx context.Context, e tickets.PaymentSucceeded) ([]messaging.Event, error) {
 	return nil, s.settle(ctx, outcome{id: e.BookingID, status: Confirmed})
 }
 
-func (s *Service) paymentFailed(ctx context.Context, e messaging.PaymentFailed) ([]messaging.Event, error) {
+func (s *Service) paymentFailed(ctx context.Context, e tickets.PaymentFailed) ([]messaging.Event, error) {
 	return nil, s.settle(ctx, outcome{id: e.BookingID, status: Cancelled, reason: e.Reason})
 }
 
-func (s *Service) seatRejected(ctx context.Context, e messaging.SeatRejected) ([]messaging.Event, error) {
+func (s *Service) seatRejected(ctx context.Context, e tickets.SeatRejected) ([]messaging.Event, error) {
 	return nil, s.settle(ctx, outcome{id: e.BookingID, status: Rejected, reason: e.Reason})
 }
 
-func (s *Service) seatReleased(ctx context.Context, e messaging.SeatReleased) ([]messaging.Event, error) {
+func (s *Service) seatReleased(ctx context.Context, e tickets.SeatReleased) ([]messaging.Event, error) {
 	return nil, s.settle(ctx, outcome{id: e.BookingID, status: Cancelled, reason: e.Reason, released: true})
 }
 

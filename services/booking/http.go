@@ -11,21 +11,21 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"boxoffice/internal/httpserver"
-	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // bookingJSON is a booking as clients see it.
 type bookingJSON struct {
-	ID           uuid.UUID        `json:"id"`
-	Seat         int              `json:"seat"`
-	Customer     string           `json:"customer"`
-	Amount       messaging.Amount `json:"amount"`
-	Status       Status           `json:"status"`
-	Reason       string           `json:"reason,omitempty"`
-	SeatReleased *bool            `json:"seatReleased,omitempty"` // of a Cancelled booking only
-	TraceID      string           `json:"traceId"`
-	CreatedAt    time.Time        `json:"createdAt"`
-	UpdatedAt    time.Time        `json:"updatedAt"`
+	ID           uuid.UUID      `json:"id"`
+	Seat         int            `json:"seat"`
+	Customer     string         `json:"customer"`
+	Amount       tickets.Amount `json:"amount"`
+	Status       Status         `json:"status"`
+	Reason       string         `json:"reason,omitempty"`
+	SeatReleased *bool          `json:"seatReleased,omitempty"` // of a Cancelled booking only
+	TraceID      string         `json:"traceId"`
+	CreatedAt    time.Time      `json:"createdAt"`
+	UpdatedAt    time.Time      `json:"updatedAt"`
 }
 
 func toJSON(b Booking) bookingJSON {
@@ -49,7 +49,7 @@ func readWish(c echo.Context) (Booking, error) {
 		return Booking{}, err
 	}
 	b := Booking{
-		Seat:     o.Int("seat", 1, messaging.MaxSeat),
+		Seat:     o.Int("seat", 1, tickets.MaxSeat),
 		Customer: o.Text("customer", 1, 200),
 		Amount:   httpserver.Field(o, "amount", readAmount),
 		Status:   Pending,
@@ -57,9 +57,9 @@ func readWish(c echo.Context) (Booking, error) {
 	return b, o.Err()
 }
 
-func readAmount(raw json.RawMessage) (messaging.Amount, error) {
-	var a messaging.Amount
-	highest := messaging.AmountFromMinor(maxAmount * 100)
+func readAmount(raw json.RawMessage) (tickets.Amount, error) {
+	var a tickets.Amount
+	highest := tickets.AmountFromMinor(maxAmount * 100)
 	if err := a.UnmarshalJSON(raw); err != nil || !a.IsPositive() || a.Cmp(highest) > 0 {
 		return a, errors.New("must be a number above 0 and at most 1000000, with at most two decimals")
 	}

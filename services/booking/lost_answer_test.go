@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // A booking's outcome is committed, and the answer is lost; what comes next
@@ -39,12 +39,12 @@ func TestAnOutcomeWhoseAnswerWasLostIsCounted(t *testing.T) {
 					woken <- decode[bookingJSON](t, r.do("GET", "/bookings/"+b.ID.String()+"?wait=60s", "")).Status
 				}()
 				synctest.Wait()
-				r.publish(messaging.PaymentSucceeded{BookingID: b.ID})
+				r.publish(tickets.PaymentSucceeded{BookingID: b.ID})
 				if s := <-woken; s != Confirmed || lost.IsZero() {
 					t.Errorf("who waited sees %s", s)
 				}
 				time.Sleep(20 * time.Second)
-				r.publish(messaging.PaymentSucceeded{BookingID: b.ID}) // a duplicate
+				r.publish(tickets.PaymentSucceeded{BookingID: b.ID}) // a duplicate
 				synctest.Wait()
 				if got := r.counts.confirmed.Load(); got != 1 {
 					t.Errorf("status %s, but /stats says confirmed %d", r.get(b.ID).Status, got)
@@ -65,7 +65,7 @@ func TestAnOutcomeOfAnotherReplicaIsNotCounted(t *testing.T) {
 		if err := other.settle(t.Context(), outcome{id: b.ID, status: Confirmed}); err != nil {
 			t.Fatal(err)
 		}
-		r.publish(messaging.PaymentSucceeded{BookingID: b.ID})
+		r.publish(tickets.PaymentSucceeded{BookingID: b.ID})
 		synctest.Wait()
 		if here, there := r.counts.confirmed.Load(), other.counts.confirmed.Load(); here != 0 || there != 1 {
 			t.Errorf("counted %d times here, %d times there", here, there)

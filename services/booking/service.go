@@ -27,6 +27,7 @@ import (
 	"boxoffice/internal/retry"
 	"boxoffice/internal/telemetry"
 	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // Config is how the service behaves.
@@ -70,7 +71,7 @@ type Service struct {
 // the start, and says 503 where it cannot work yet.
 func New(cfg Config, deps participant.Deps) *Service {
 	s := &Service{
-		Participant: participant.New(messaging.Booking, cfg.Settings, deps),
+		Participant: participant.New(tickets.Booking, cfg.Settings, deps),
 		cfg:         cfg,
 		broker:      deps.Broker,
 		tel:         deps.Telemetry,

@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"boxoffice/internal/database"
-	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 //go:embed migrations/*.sql
@@ -82,7 +82,7 @@ func scanBooking(r database.Row, more ...any) (Booking, error) {
 		&b.ID, &b.Seat, &b.Customer, &amount, &b.Status, &b.Reason, &b.SeatReleased,
 		&b.TraceID, &created, &updated,
 	}, more...)...)
-	b.Amount = messaging.AmountFromMinor(amount)
+	b.Amount = tickets.AmountFromMinor(amount)
 	b.CreatedAt, b.UpdatedAt = time.UnixMicro(created).UTC(), time.UnixMicro(updated).UTC()
 	return b, err
 }

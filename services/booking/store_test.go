@@ -16,7 +16,7 @@ import (
 	"boxoffice/internal/database"
 	"boxoffice/internal/participant"
 	"boxoffice/internal/testserver"
-	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // onEachDatabase runs the one store suite: a test gets a function that opens
@@ -51,7 +51,7 @@ func openStore(t *testing.T, url, instance string) *store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := db.Migrate(t.Context(), participant.Schema(messaging.Booking, migrations)); err != nil {
+	if err := db.Migrate(t.Context(), participant.Schema(tickets.Booking, migrations)); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -61,7 +61,7 @@ func newOrder(seat int) order {
 	now := time.Now()
 	return order{
 		Booking: Booking{
-			ID: uuid.Must(uuid.NewV7()), Seat: seat, Customer: "olena \"ї\" <o@x>", Amount: messaging.MustAmount("450.5"),
+			ID: uuid.Must(uuid.NewV7()), Seat: seat, Customer: "olena \"ї\" <o@x>", Amount: tickets.MustAmount("450.5"),
 			Status: Pending, TraceID: "4bf92f3577b34da6a3ce929d0e0e4736", CreatedAt: now, UpdatedAt: now,
 		},
 		carrier: carrier{"traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"},
@@ -116,7 +116,7 @@ func TestStoreKeepsEveryReason(t *testing.T) {
 	onEachDatabase(t, func(t *testing.T, open func(string) *store) {
 		s := open("a")
 		for _, reason := range []string{
-			"\x01", "\t\r\n", "\x7f\u0085", "\u2028\ufeff", "\ufffd", "𝄞 ї", `"\ \u0000 '`, "null", strings.Repeat("ї", messaging.MaxText/2),
+			"\x01", "\t\r\n", "\x7f\u0085", "\u2028\ufeff", "\ufffd", "𝄞 ї", `"\ \u0000 '`, "null", strings.Repeat("ї", tickets.MaxText/2),
 		} {
 			o := insert(t, s, newOrder(5))
 			mustSettle(t, s, outcome{id: o.ID, status: Rejected, reason: reason})
