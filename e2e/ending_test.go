@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strconv"
 	"strings"
 	"syscall"
@@ -114,9 +115,18 @@ func (p *piped) signal(s syscall.Signal) {
 	}
 }
 
+// mindHangups has SIGHUP end what the test starts: a test run that ignores it,
+// as under nohup, would hand that down.
+func mindHangups(t *testing.T) {
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	t.Cleanup(func() { signal.Stop(hangups) })
+}
+
 // However an experiment ends, the bank answers again for everybody.
 func TestExperimentMendsHoweverItEnds(t *testing.T) {
 	t.Parallel()
+	mindHangups(t)
 	u := newUp(t, "BANK_DELAY=1ms", "SEATS_TOTAL=100")
 	p := u.start()
 	at := []string{"--url=" + u.targets.Booking, "--seats-url=" + u.targets.Seats, "--payments-url=" + u.targets.Payments}
@@ -161,6 +171,7 @@ func TestExperimentMendsHoweverItEnds(t *testing.T) {
 // terminal is closed, but not under nohup.
 func TestServicesOutliveTheirReaders(t *testing.T) {
 	t.Parallel()
+	mindHangups(t)
 	for _, test := range []struct {
 		name, shell string
 		end         syscall.Signal

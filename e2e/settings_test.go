@@ -77,7 +77,11 @@ func TestWrongSettings(t *testing.T) {
 				if code == 0 || stdout != "" || more != "" {
 					t.Errorf("%s=%s: exit %d\n%s%s", s.variable, s.value, code, stdout, stderr)
 				}
-				for _, part := range []string{"boxoffice: ", s.variable + `="` + s.value + `"`, s.allowed} {
+				shown := `="` + s.value + `"`
+				if strings.HasSuffix(s.variable, "_URL") {
+					shown = `="` // and no more than is known to be harmless
+				}
+				for _, part := range []string{"boxoffice: ", s.variable + shown, s.allowed} {
 					if !strings.Contains(line, part) {
 						t.Errorf("%s=%s: no %q in %s", s.variable, s.value, part, line)
 					}

@@ -73,7 +73,7 @@ func (l *link) run(ctx context.Context) {
 		}
 		wait := retry.NextBackOff()
 		if r, say := l.failing.Failed(err); say {
-			l.log.WarnContext(ctx, "no connection to the broker; trying again", "error", err, "tries", r.Tries, "lasts", r.Lasted())
+			l.log.WarnContext(ctx, "no connection to the broker; trying again", "error", err, "tries", r.Tries, "lasts", r.Lasted(), "in", wait.Round(time.Millisecond))
 		}
 		l.state.set(linkState{err: l.failing.Err()})
 		if rest(ctx, wait, passed) {
