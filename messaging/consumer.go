@@ -63,6 +63,9 @@ type consumerCounts struct{ consumed, retried, parked, held metric.Int64Counter 
 // says where the handlers and the routes of the service differ: there must be
 // one handler for each event that it consumes.
 func NewConsumer(b Broker, p *Publisher, cfg ConsumerConfig, i Instruments, handlers ...Handler) (*Consumer, error) {
+	if p == nil {
+		return nil, errors.New("a consumer needs the publisher of its service")
+	}
 	if err := p.checkHandlers(handlers); err != nil {
 		return nil, err
 	}

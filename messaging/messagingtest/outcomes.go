@@ -25,6 +25,8 @@ func RunOutcomes(t *testing.T, h Harness) {
 		"renewal":     renewals(),
 		"tracing":     traces(),
 		"deadletters": deadLetters(),
+		"carry":       carried(),
+		"refusal":     refusals(),
 	})
 }
 
@@ -55,7 +57,7 @@ func wire(f *fixture, e in) messaging.Message {
 	}
 }
 
-// service is a seats service with one handler.
+// service is a stock service with one handler.
 type service struct {
 	retryDelays []time.Duration
 	grace       time.Duration

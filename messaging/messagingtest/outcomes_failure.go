@@ -39,7 +39,7 @@ func (f *fixture) expectParked(id, reason string, attempts int) *messaging.Deliv
 		f.Errorf("the reason is %q, want %q in it", got, reason)
 	}
 	if d.Header(messaging.HeaderService) != Stock || d.Attempt() != attempts {
-		f.Errorf("parked by %q in attempt %d, want seats in %d", d.Header(messaging.HeaderService), d.Attempt(), attempts)
+		f.Errorf("parked by %q in attempt %d, want stock in %d", d.Header(messaging.HeaderService), d.Attempt(), attempts)
 	}
 	if id := d.Header(messaging.HeaderTraceID); len(id) != 32 || !strings.Contains(d.Header("traceparent"), id) {
 		f.Errorf("the trace id is %q, traceparent %q", id, d.Header("traceparent"))

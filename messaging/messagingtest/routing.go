@@ -46,14 +46,14 @@ func fanOutIsIndependent(f *fixture) {
 	b := f.declared("publisher")
 	f.publish(b, Shop().EventsExchange(), "PaymentRefused", message("one"))
 	if d := f.next(ordersQueue); d.ID != "one" || d.Count != 0 {
-		f.Errorf("booking got %s, delivered %d times before", d.ID, d.Count)
+		f.Errorf("orders got %s, delivered %d times before", d.ID, d.Count)
 	}
 	f.expectContents(b, ordersQueue)
-	f.expectContents(b, stockQueue, "one") // booking's ack settled nothing of seats'
+	f.expectContents(b, stockQueue, "one") // the ack of orders settled nothing of stock
 
 	deliveries := make(chan struct{}, 10)
 	var lost atomic.Bool
-	seats := f.consume(f.connect("seats"), stockQueue, 1, func(_ context.Context, d *messaging.Delivery) {
+	stock := f.consume(f.connect("stock"), stockQueue, 1, func(_ context.Context, d *messaging.Delivery) {
 		deliveries <- struct{}{}
 		if lost.CompareAndSwap(false, true) {
 			d.Settler.Lose()
@@ -61,10 +61,10 @@ func fanOutIsIndependent(f *fixture) {
 			f.Errorf("ack: %v", err)
 		}
 	})
-	receive(f, deliveries, "the delivery to seats")
+	receive(f, deliveries, "the delivery to stock")
 	receive(f, deliveries, "its redelivery")
-	seats.finish()
-	f.expectContents(b, ordersQueue) // what seats lost came back to seats alone
+	stock.finish()
+	f.expectContents(b, ordersQueue) // what stock lost came back to stock alone
 	f.expectContents(b, stockQueue)
 }
 
