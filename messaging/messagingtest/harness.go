@@ -27,6 +27,9 @@ type Harness struct {
 	// Lacks says why this broker lacks an ability. Clauses that need it are
 	// listed as not tested.
 	Lacks map[Ability]string
+	// Only, if set, leaves out all clauses but those that need it: for a second
+	// way in which the same broker can fail.
+	Only Ability
 }
 
 // Env is an empty broker.
@@ -76,6 +79,9 @@ func (h Harness) run(t *testing.T, groups map[string][]clause) {
 	for _, group := range slices.Sorted(maps.Keys(groups)) {
 		t.Run(group, func(t *testing.T) {
 			for _, c := range groups[group] {
+				if h.Only != "" && c.needs != h.Only {
+					continue
+				}
 				if why, lacks := h.Lacks[c.needs]; lacks {
 					untested = append(untested, group+": "+c.name+" ("+why+")")
 					continue

@@ -14,6 +14,7 @@ import (
 	"boxoffice/messaging"
 	"boxoffice/messaging/messagingtest"
 	"boxoffice/messaging/rabbitmq"
+	"boxoffice/messaging/rabbitmq/rabbitmqtest"
 )
 
 // silent is the URL of a peer that accepts connections and never says a word.
@@ -58,11 +59,13 @@ func gone(t *testing.T) string {
 func TestCallsEndWithoutABroker(t *testing.T) {
 	for name, url := range map[string]string{"nobody listens": gone(t), "the peer is silent": silent(t)} {
 		t.Run(name, func(t *testing.T) {
-			b := open(t, url, rabbitmq.Options{})
+			b := rabbitmqtest.Open(t, url, rabbitmq.Options{})
 			calls := map[string]func(context.Context) error{
-				"Declare": func(ctx context.Context) error { return b.Declare(ctx, topology(), messaging.TopologyDeclare) },
+				"Declare": func(ctx context.Context) error {
+					return b.Declare(ctx, rabbitmqtest.Topology(), messaging.TopologyDeclare)
+				},
 				"Publish": func(ctx context.Context) error {
-					return b.Publish(ctx, messagingtest.Shop().EventsExchange(), key, message("m"))
+					return b.Publish(ctx, messagingtest.Shop().EventsExchange(), key, rabbitmqtest.Message("m"))
 				},
 				"Browse": func(ctx context.Context) error {
 					return b.Browse(ctx, queue, func(context.Context, messaging.Message) (bool, error) { return true, nil })
@@ -79,9 +82,11 @@ func TestCallsEndWithoutABroker(t *testing.T) {
 				t.Error("it is ready")
 			}
 			waiting := make(chan error, 2)
-			go func() { waiting <- b.Publish(t.Context(), messagingtest.Shop().EventsExchange(), key, message("m")) }()
-			go func() { waiting <- b.Declare(t.Context(), topology(), messaging.TopologyDeclare) }()
-			check := within(t, 5*time.Second, "Close")
+			go func() {
+				waiting <- b.Publish(t.Context(), messagingtest.Shop().EventsExchange(), key, rabbitmqtest.Message("m"))
+			}()
+			go func() { waiting <- b.Declare(t.Context(), rabbitmqtest.Topology(), messaging.TopologyDeclare) }()
+			check := rabbitmqtest.Within(t, 5*time.Second, "Close")
 			if err := b.Close(t.Context()); err != nil {
 				t.Errorf("close: %v", err)
 			}
@@ -97,12 +102,12 @@ func TestCallsEndWithoutABroker(t *testing.T) {
 
 func TestCloseWithAHungPeer(t *testing.T) {
 	f := newFixture(t)
-	f.declared(rabbitmq.Options{})
-	p := newProxy(t, f.url)
-	b := open(t, p.url, rabbitmq.Options{Patience: 100 * time.Millisecond})
-	f.publish(b, "m")
-	p.freeze()
-	check := within(t, 10*time.Second, "Close with a hung peer")
+	f.Declared(rabbitmq.Options{})
+	p := rabbitmqtest.NewProxy(t, f.URL)
+	b := rabbitmqtest.Open(t, p.URL, rabbitmq.Options{Patience: 100 * time.Millisecond})
+	f.Publish(b, "m")
+	p.Freeze()
+	check := rabbitmqtest.Within(t, 10*time.Second, "Close with a hung peer")
 	if err := b.Close(t.Context()); err != nil { // nothing was outstanding
 		f.Errorf("close: %v", err)
 	}
@@ -111,15 +116,15 @@ func TestCloseWithAHungPeer(t *testing.T) {
 
 func TestCloseCountsWhatIsUnconfirmed(t *testing.T) {
 	f := newFixture(t)
-	f.declared(rabbitmq.Options{})
-	p := newProxy(t, f.url)
-	b := open(t, p.url, rabbitmq.Options{})
-	f.publish(b, "m")
-	p.freeze()
-	if err := f.impatient(b, "unknown"); !errors.Is(err, context.DeadlineExceeded) {
+	f.Declared(rabbitmq.Options{})
+	p := rabbitmqtest.NewProxy(t, f.URL)
+	b := rabbitmqtest.Open(t, p.URL, rabbitmq.Options{})
+	f.Publish(b, "m")
+	p.Freeze()
+	if err := f.Impatient(b, "unknown"); !errors.Is(err, context.DeadlineExceeded) {
 		f.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(f.ctx, 100*time.Millisecond)
+	ctx, cancel := context.WithTimeout(f.Ctx, 100*time.Millisecond)
 	defer cancel()
 	for range 2 { // closing again says the same
 		err := b.Close(ctx)
@@ -132,25 +137,25 @@ func TestCloseCountsWhatIsUnconfirmed(t *testing.T) {
 // A handler that ignores its context cannot be ended, only left behind.
 func TestCloseLeavesAStuckHandler(t *testing.T) {
 	f := newFixture(t)
-	b := f.declared(rabbitmq.Options{Patience: 50 * time.Millisecond})
-	f.publish(b, "m")
+	b := f.Declared(rabbitmq.Options{Patience: 50 * time.Millisecond})
+	f.Publish(b, "m")
 	started, release := make(chan struct{}, 10), make(chan struct{})
 	done := make(chan error, 1)
 	go func() {
-		done <- b.Consume(f.ctx, messaging.Subscription{Queue: queue, Handle: func(context.Context, *messaging.Delivery) {
+		done <- b.Consume(f.Ctx, messaging.Subscription{Queue: queue, Handle: func(context.Context, *messaging.Delivery) {
 			started <- struct{}{}
 			<-release
 		}})
 	}()
 	receive(f, started, "the delivery")
-	ctx, cancel := context.WithTimeout(f.ctx, 50*time.Millisecond)
+	ctx, cancel := context.WithTimeout(f.Ctx, 50*time.Millisecond)
 	defer cancel()
-	check := within(t, 10*time.Second, "Close with a stuck handler")
+	check := rabbitmqtest.Within(t, 10*time.Second, "Close with a stuck handler")
 	if err := b.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
 		f.Errorf("close: %v", err)
 	}
 	check()
-	f.ready(f.channel(), 1) // the broker has it back all the same
+	f.Ready(f.Channel(), 1) // the broker has it back all the same
 	close(release)
 	if err := receive(f, done, "Consume to return"); err != nil {
 		f.Error(err)
@@ -169,16 +174,16 @@ func TestPasswordsAreNeverShown(t *testing.T) {
 
 	f := newFixture(t)
 	const refused = "username or password not allowed"
-	url := strings.Replace(f.url, "guest:guest", "guest:s3cret", 1)
+	url := strings.Replace(f.URL, "guest:guest", "guest:s3cret", 1)
 	var log lines
-	b := open(t, url, rabbitmq.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
-	for !strings.Contains(f.until(b, false).Error(), refused) {
-		if f.ctx.Err() != nil {
+	b := rabbitmqtest.Open(t, url, rabbitmq.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	for !strings.Contains(f.Until(b, false).Error(), refused) {
+		if f.Ctx.Err() != nil {
 			f.Fatalf("Ready is still: %v", b.Ready())
 		}
-		f.pause()
+		f.Pause()
 	}
-	err := f.impatient(b, "m")
+	err := f.Impatient(b, "m")
 	for _, text := range []string{log.String(), err.Error(), b.Ready().Error()} {
 		if strings.Contains(text, "s3cret") || !strings.Contains(text, refused) {
 			t.Errorf("a wrong password: %s", text)

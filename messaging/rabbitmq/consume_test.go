@@ -10,18 +10,19 @@ import (
 	"boxoffice/messaging"
 	"boxoffice/messaging/messagingtest"
 	"boxoffice/messaging/rabbitmq"
+	"boxoffice/messaging/rabbitmq/rabbitmqtest"
 )
 
 // The redeliveries have the same delivery tags on a new channel, which has the
 // same number on a new connection: an ack that reached it would lose a message.
 func TestLateAckSettlesNothing(t *testing.T) {
 	f := newFixture(t)
-	b := f.declared(rabbitmq.Options{})
+	b := f.Declared(rabbitmq.Options{})
 	ids := []string{"a", "b", "c"}
-	f.publish(b, ids...)
+	f.Publish(b, ids...)
 	first, second := make(chan *messaging.Delivery, 10), make(chan *messaging.Delivery, 10)
 	ended := make(chan struct{}, 10)
-	stop := f.consume(b, len(ids), func(ctx context.Context, d *messaging.Delivery) {
+	stop := f.Consume(b, len(ids), func(ctx context.Context, d *messaging.Delivery) {
 		if d.Count > 0 {
 			second <- d
 			return
@@ -34,7 +35,7 @@ func TestLateAckSettlesNothing(t *testing.T) {
 	for range ids {
 		late = append(late, receive(f, first, "the first deliveries"))
 	}
-	f.dropConnections()
+	f.Proxy.Cut()
 	for range ids {
 		receive(f, ended, "the end of the handlers' contexts")
 		if d := receive(f, second, "the redeliveries"); d.Count != 1 {
@@ -47,15 +48,15 @@ func TestLateAckSettlesNothing(t *testing.T) {
 		}
 	}
 	stop()
-	f.ready(f.channel(), len(ids)) // all are still there
+	f.Ready(f.Channel(), len(ids)) // all are still there
 }
 
 func TestSecondAckIsAnError(t *testing.T) {
 	f := newFixture(t)
-	b := f.declared(rabbitmq.Options{})
-	f.publish(b, "a", "b")
+	b := f.Declared(rabbitmq.Options{})
+	f.Publish(b, "a", "b")
 	acked := make(chan [2]error, 10)
-	stop := f.consume(b, 1, func(_ context.Context, d *messaging.Delivery) {
+	stop := f.Consume(b, 1, func(_ context.Context, d *messaging.Delivery) {
 		acked <- [2]error{d.Settler.Ack(), d.Settler.Ack()}
 	})
 	for range 2 { // on one session: the broker did not see the second ack
@@ -65,15 +66,15 @@ func TestSecondAckIsAnError(t *testing.T) {
 		}
 	}
 	stop()
-	f.ready(f.channel(), 0)
+	f.Ready(f.Channel(), 0)
 }
 
 func TestServerSideCancelResubscribes(t *testing.T) {
 	f := newFixture(t)
-	b := f.declared(rabbitmq.Options{})
+	b := f.Declared(rabbitmq.Options{})
 	got := make(chan *messaging.Delivery, 10)
 	ended := make(chan struct{}, 10)
-	stop := f.consume(b, 5, func(ctx context.Context, d *messaging.Delivery) {
+	stop := f.Consume(b, 5, func(ctx context.Context, d *messaging.Delivery) {
 		got <- d
 		if d.ID == "held" {
 			<-ctx.Done()
@@ -84,9 +85,9 @@ func TestServerSideCancelResubscribes(t *testing.T) {
 			f.Errorf("ack: %v", err)
 		}
 	})
-	f.publish(b, "held")
+	f.Publish(b, "held")
 	receive(f, got, "a delivery")
-	if _, err := f.channel().QueueDelete(queue, false, false, false); err != nil {
+	if _, err := f.Channel().QueueDelete(queue, false, false, false); err != nil {
 		f.Fatal(err)
 	}
 	receive(f, ended, "the end of the handler's context")
@@ -101,8 +102,8 @@ func TestServerSideCancelResubscribes(t *testing.T) {
 // insistRouted publishes until a queue takes it.
 func (f *fixture) insistRouted(b *rabbitmq.Broker, id string) {
 	f.Helper()
-	for b.Publish(f.ctx, messagingtest.Shop().EventsExchange(), key, message(id)) != nil {
-		if f.ctx.Err() != nil {
+	for b.Publish(f.Ctx, messagingtest.Shop().EventsExchange(), key, rabbitmqtest.Message(id)) != nil {
+		if f.Ctx.Err() != nil {
 			f.Fatalf("nothing takes %s", id)
 		}
 	}
@@ -110,15 +111,15 @@ func (f *fixture) insistRouted(b *rabbitmq.Broker, id string) {
 
 func TestConsumeWaitsForItsQueue(t *testing.T) {
 	f := newFixture(t)
-	b := open(f.T, f.url, rabbitmq.Options{})
+	b := rabbitmqtest.Open(f.T, f.URL, rabbitmq.Options{})
 	got := make(chan string, 1)
-	stop := f.consume(b, 1, func(_ context.Context, d *messaging.Delivery) {
+	stop := f.Consume(b, 1, func(_ context.Context, d *messaging.Delivery) {
 		if err := d.Settler.Ack(); err != nil {
 			f.Errorf("ack: %v", err)
 		}
 		got <- d.ID
 	})
-	f.publish(f.declared(rabbitmq.Options{}), "m")
+	f.Publish(f.Declared(rabbitmq.Options{}), "m")
 	receive(f, got, "a delivery from the queue that now exists")
 	stop()
 }
@@ -126,14 +127,14 @@ func TestConsumeWaitsForItsQueue(t *testing.T) {
 // Anyone may send the header in which the broker counts.
 func TestCountIsTheBrokers(t *testing.T) {
 	f := newFixture(t)
-	b := f.declared(rabbitmq.Options{})
-	m := message("liar")
+	b := f.Declared(rabbitmq.Options{})
+	m := rabbitmqtest.Message("liar")
 	m.Headers = map[string]any{"x-delivery-count": int64(7)}
-	if err := b.Publish(f.ctx, messagingtest.Shop().EventsExchange(), key, m); err != nil {
+	if err := b.Publish(f.Ctx, messagingtest.Shop().EventsExchange(), key, m); err != nil {
 		f.Fatal(err)
 	}
 	got := make(chan int, 10)
-	stop := f.consume(b, 1, func(_ context.Context, d *messaging.Delivery) {
+	stop := f.Consume(b, 1, func(_ context.Context, d *messaging.Delivery) {
 		if err := d.Settler.Ack(); err != nil {
 			f.Errorf("ack: %v", err)
 		}
@@ -147,11 +148,11 @@ func TestCountIsTheBrokers(t *testing.T) {
 
 func TestConsumeEndsWithAHungPeer(t *testing.T) {
 	f := newFixture(t)
-	f.publish(f.declared(rabbitmq.Options{}), "m")
-	p := newProxy(t, f.url)
-	b := open(t, p.url, rabbitmq.Options{Patience: 200 * time.Millisecond})
+	f.Publish(f.Declared(rabbitmq.Options{}), "m")
+	p := rabbitmqtest.NewProxy(t, f.URL)
+	b := rabbitmqtest.Open(t, p.URL, rabbitmq.Options{Patience: 200 * time.Millisecond})
 	started := make(chan struct{}, 10)
-	ctx, cancel := context.WithCancel(f.ctx)
+	ctx, cancel := context.WithCancel(f.Ctx)
 	done := make(chan error, 1)
 	go func() {
 		done <- b.Consume(ctx, messaging.Subscription{Queue: queue, Handle: func(ctx context.Context, _ *messaging.Delivery) {
@@ -160,19 +161,19 @@ func TestConsumeEndsWithAHungPeer(t *testing.T) {
 		}})
 	}()
 	receive(f, started, "the delivery")
-	p.freeze()
+	p.Freeze()
 	cancel()
 	if err := receive(f, done, "Consume to return"); err != nil {
 		f.Error(err)
 	}
-	p.thaw()
-	f.ready(f.channel(), 1) // its connection was cut, so the broker has it back
+	p.Thaw()
+	f.Ready(f.Channel(), 1) // its connection was cut, so the broker has it back
 }
 
 func TestOddHeadersArrive(t *testing.T) {
 	f := newFixture(t)
-	b := f.declared(rabbitmq.Options{})
-	err := f.channel().PublishWithContext(f.ctx, messagingtest.Shop().EventsExchange(), key, true, false, amqp.Publishing{
+	b := f.Declared(rabbitmq.Options{})
+	err := f.Channel().PublishWithContext(f.Ctx, messagingtest.Shop().EventsExchange(), key, true, false, amqp.Publishing{
 		MessageId: "odd",
 		Headers: amqp.Table{
 			"x-attempt": amqp.Table{"nested": []any{amqp.Table{"deep": int16(1)}}},
@@ -185,7 +186,7 @@ func TestOddHeadersArrive(t *testing.T) {
 		f.Fatal(err)
 	}
 	got := make(chan messaging.Message, 1)
-	stop := f.consume(b, 1, func(_ context.Context, d *messaging.Delivery) {
+	stop := f.Consume(b, 1, func(_ context.Context, d *messaging.Delivery) {
 		if err := d.Settler.Ack(); err != nil {
 			f.Errorf("ack: %v", err)
 		}
@@ -202,7 +203,7 @@ func TestOddHeadersArrive(t *testing.T) {
 		f.Errorf("nested tables are not plain maps: %#v", nested)
 	}
 	// What came can be sent again.
-	if err := b.Publish(f.ctx, messagingtest.Shop().EventsExchange(), key, m); err != nil {
+	if err := b.Publish(f.Ctx, messagingtest.Shop().EventsExchange(), key, m); err != nil {
 		f.Errorf("publish what was received: %v", err)
 	}
 }

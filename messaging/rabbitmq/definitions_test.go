@@ -2,22 +2,17 @@ package rabbitmq_test
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"maps"
-	"net/http"
-	neturl "net/url"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
-	"boxoffice/messaging"
 	"boxoffice/messaging/messagingtest"
 	"boxoffice/messaging/rabbitmq"
+	"boxoffice/messaging/rabbitmq/rabbitmqtest"
 )
 
 func passwords() map[string]string {
@@ -32,14 +27,14 @@ func TestDefinitionsNeedEveryPassword(t *testing.T) {
 	for _, user := range rabbitmq.Users(messagingtest.Shop()) {
 		p := passwords()
 		delete(p, user)
-		if _, err := rabbitmq.Definitions(shop(), p); err == nil || !strings.Contains(err.Error(), user) {
+		if _, err := rabbitmq.Definitions(rabbitmqtest.Shop(), p); err == nil || !strings.Contains(err.Error(), user) {
 			t.Errorf("without a password for %s: %v", user, err)
 		}
 	}
 }
 
 func TestDefinitionsHoldHashesOnly(t *testing.T) {
-	text, err := rabbitmq.Definitions(shop(), passwords())
+	text, err := rabbitmq.Definitions(rabbitmqtest.Shop(), passwords())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +69,7 @@ func TestDefinitionsHoldHashesOnly(t *testing.T) {
 
 // What one service publishes no other does, and someone consumes it.
 func TestEveryEventHasOnePublisher(t *testing.T) {
-	text, err := rabbitmq.Definitions(shop(), passwords())
+	text, err := rabbitmq.Definitions(rabbitmqtest.Shop(), passwords())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,151 +88,12 @@ func TestEveryEventHasOnePublisher(t *testing.T) {
 		}
 	}
 	consumed := map[string]int{}
-	for _, b := range topology().Bindings {
+	for _, b := range rabbitmqtest.Topology().Bindings {
 		if b.Exchange == messagingtest.Shop().EventsExchange() {
 			consumed[b.Key] = 1
 		}
 	}
 	if !maps.Equal(publishers, consumed) {
 		t.Errorf("published %v, consumed %v", publishers, consumed)
-	}
-}
-
-// defined is a broker that has loaded the definitions.
-func defined(t *testing.T) *fixture {
-	f := newFixture(t)
-	text, err := rabbitmq.Definitions(shop(), passwords())
-	if err != nil {
-		f.Fatal(err)
-	}
-	req, err := http.NewRequestWithContext(f.ctx, http.MethodPost, f.server.ManagementURL+"/api/definitions", bytes.NewReader(text))
-	if err != nil {
-		f.Fatal(err)
-	}
-	req.Header.Set("Content-Type", "application/json")
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	resp, err := client.Do(req)
-	if err != nil {
-		f.Fatal(err)
-	}
-	_ = resp.Body.Close()
-	if resp.StatusCode != http.StatusNoContent && resp.StatusCode != http.StatusCreated {
-		f.Fatalf("load the definitions: %s", resp.Status)
-	}
-	f.url = f.server.URL // the definitions are of the vhost /
-	return f
-}
-
-// as is the broker's URL for one of the defined users.
-func as(t *testing.T, broker, user, password string) string {
-	t.Helper()
-	u, err := neturl.Parse(broker)
-	if err != nil {
-		t.Fatal(err)
-	}
-	u.User = neturl.UserPassword(user, password)
-	return u.String()
-}
-
-// What is loaded is what the services would declare: RabbitMQ takes both.
-func TestDefinitionsAreTheTopology(t *testing.T) {
-	f := defined(t)
-	b := open(f.T, f.url, rabbitmq.Options{})
-	if err := b.Declare(f.ctx, topology(), messaging.TopologyDeclare); err != nil {
-		f.Error(err)
-	}
-}
-
-// Each service has the rights that its part in the saga takes, and the
-// definitions spare it from declaring.
-func TestServicesMayDoTheirPart(t *testing.T) {
-	f := defined(t)
-	type send struct{ exchange, key string }
-	for user, sends := range map[string][]send{
-		messagingtest.Orders: {
-			{messagingtest.Shop().EventsExchange(), "OrderPlaced"},
-			{messagingtest.Shop().RetryExchange(), "3600000ms.orders.ItemRefused"},
-			{messagingtest.Shop().DeadExchange(), "orders.PaymentRefused"},
-		},
-		messagingtest.Stock: {
-			{messagingtest.Shop().EventsExchange(), "ItemReserved"},
-			{messagingtest.Shop().EventsExchange(), "ItemRefused"},
-			{messagingtest.Shop().EventsExchange(), "ItemReturned"},
-			{messagingtest.Shop().RetryExchange(), "3600000ms.stock.OrderPlaced"},
-			{messagingtest.Shop().DeadExchange(), "stock.PaymentRefused"},
-		},
-		messagingtest.Billing: {
-			{messagingtest.Shop().EventsExchange(), "PaymentTaken"},
-			{messagingtest.Shop().EventsExchange(), "PaymentRefused"},
-			{messagingtest.Shop().RetryExchange(), "3600000ms.billing.ItemReserved"},
-			{messagingtest.Shop().DeadExchange(), "billing.ItemReserved"},
-		},
-	} {
-		b := open(f.T, as(f.T, f.url, user, passwords()[user]), rabbitmq.Options{})
-		if err := b.Declare(f.ctx, topology(), messaging.TopologyCheck); err != nil {
-			f.Errorf("%s: check the topology: %v", user, err)
-		}
-		for _, s := range sends {
-			if err := b.Publish(f.ctx, s.exchange, s.key, message(user)); err != nil {
-				f.Errorf("%s: %v", user, err)
-			}
-		}
-	}
-	f.consumesAll()
-}
-
-// consumesAll has every service take the messages that wait in its work queues.
-func (f *fixture) consumesAll() {
-	f.Helper()
-	taken := make(chan string, 100)
-	stop := make(chan struct{})
-	var consuming sync.WaitGroup
-	for _, queue := range messagingtest.Shop().WorkQueues() {
-		user, _, _ := strings.Cut(queue, ".")
-		b := open(f.T, as(f.T, f.url, user, passwords()[user]), rabbitmq.Options{})
-		consuming.Go(func() {
-			err := b.Consume(f.ctx, messaging.Subscription{Queue: queue, Stop: stop, Handle: func(_ context.Context, d *messaging.Delivery) {
-				if err := d.Settler.Ack(); err != nil {
-					f.Errorf("%s: %v", queue, err)
-				}
-				taken <- queue
-			}})
-			if err != nil {
-				f.Errorf("%s: %v", queue, err)
-			}
-		})
-	}
-	for got := map[string]bool{}; len(got) < len(messagingtest.Shop().WorkQueues()); {
-		got[receive(f, taken, "messages from all work queues")] = true
-	}
-	close(stop)
-	consuming.Wait()
-}
-
-// A message that the broker itself parks is not lost for want of anyone's rights.
-func TestBrokerParksWithoutRights(t *testing.T) {
-	f := defined(t)
-	channel := f.channel()
-	if _, err := channel.QueuePurge(queue, false); err != nil {
-		f.Fatal(err)
-	}
-	if _, err := channel.QueuePurge(messaging.DeadQueue(queue), false); err != nil {
-		f.Fatal(err)
-	}
-	booking := open(f.T, as(f.T, f.url, messagingtest.Orders, passwords()[messagingtest.Orders]), rabbitmq.Options{})
-	f.publish(booking, "parked")
-	seats := dial(f.T, as(f.T, f.url, messagingtest.Stock, passwords()[messagingtest.Stock]))
-	for range messaging.WorkDeliveryLimit + 1 {
-		f.reject(seats)
-	}
-	b := open(f.T, f.url, rabbitmq.Options{})
-	for found := false; !found; {
-		err := b.Browse(f.ctx, messaging.DeadQueue(queue), func(_ context.Context, m messaging.Message) (bool, error) {
-			found = found || m.ID == "parked"
-			return false, nil
-		})
-		if err != nil && !errors.Is(err, messaging.ErrHeld) {
-			f.Fatal(err)
-		}
 	}
 }

@@ -10,14 +10,15 @@ import (
 	"boxoffice/messaging"
 	"boxoffice/messaging/messagingtest"
 	"boxoffice/messaging/rabbitmq"
+	"boxoffice/messaging/rabbitmq/rabbitmqtest"
 )
 
 // One booking's headers cost nobody the connection: what only tracing needs is
 // left out, and what is still too large is an error.
 func TestHeadersBeyondAFrame(t *testing.T) {
 	f := newFixture(t)
-	b := f.declared(rabbitmq.Options{FrameSize: 8192})
-	f.publish(b, "before")
+	b := f.Declared(rabbitmq.Options{FrameSize: 8192})
+	f.Publish(b, "before")
 	before := f.connections()
 	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	large := func(n int) string { return "k=" + strings.Repeat("x", n) }
@@ -30,14 +31,14 @@ func TestHeadersBeyondAFrame(t *testing.T) {
 		"both":       {map[string]any{"traceparent": parent, "tracestate": large(8000), "baggage": large(8000)}, "traceparent"},
 		"its own":    {map[string]any{"traceparent": parent, "mine": large(8000)}, ""},
 	} {
-		err := b.Publish(f.ctx, messagingtest.Shop().EventsExchange(), key, messaging.Message{ID: name, Headers: c.headers})
+		err := b.Publish(f.Ctx, messagingtest.Shop().EventsExchange(), key, messaging.Message{ID: name, Headers: c.headers})
 		if (err == nil) != (c.kept != "") || err != nil && !errors.Is(err, messaging.ErrUnfit) {
 			f.Errorf("%s: %v", name, err)
 		}
 		if err != nil {
 			continue
 		}
-		channel := f.channel()
+		channel := f.Channel()
 		for {
 			d, ok, err := channel.Get(queue, true)
 			if err != nil || !ok {
@@ -65,15 +66,15 @@ func TestHeadersBeyondAFrame(t *testing.T) {
 // it waits, is dead-lettered, comes too often, and is parked.
 func TestTheLargestHeadersTravel(t *testing.T) {
 	f := newFixture(t)
-	b := open(t, f.url, rabbitmq.Options{FrameSize: 8192})
+	b := rabbitmqtest.Open(t, f.URL, rabbitmq.Options{FrameSize: 8192})
 	delay := 50 * time.Millisecond
-	if err := b.Declare(f.ctx, messagingtest.Topology([]time.Duration{delay}), messaging.TopologyDeclare); err != nil {
+	if err := b.Declare(f.Ctx, messagingtest.Topology([]time.Duration{delay}), messaging.TopologyDeclare); err != nil {
 		f.Fatal(err)
 	}
-	m := message("m")
+	m := rabbitmqtest.Message("m")
 	for n := 8192; ; n-- {
 		m.Headers = map[string]any{"mine": strings.Repeat("x", n)}
-		err := b.Publish(f.ctx, messagingtest.Shop().RetryExchange(), messaging.RetryKey(delay, queue), m)
+		err := b.Publish(f.Ctx, messagingtest.Shop().RetryExchange(), messaging.RetryKey(delay, queue), m)
 		if err == nil {
 			break
 		}
@@ -83,11 +84,11 @@ func TestTheLargestHeadersTravel(t *testing.T) {
 	}
 	before := f.connections()
 	parked := messaging.DeadQueue(queue)
-	stop := f.consume(b, 1, func(_ context.Context, d *messaging.Delivery) { d.Settler.Lose() })
-	f.readyIn(f.channel(), parked, 1)
+	stop := f.Consume(b, 1, func(_ context.Context, d *messaging.Delivery) { d.Settler.Lose() })
+	f.ReadyIn(f.Channel(), parked, 1)
 	stop()
 	seen := 0
-	err := b.Browse(f.ctx, parked, func(_ context.Context, _ messaging.Message) (bool, error) {
+	err := b.Browse(f.Ctx, parked, func(_ context.Context, _ messaging.Message) (bool, error) {
 		seen++
 		return false, nil
 	})

@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"boxoffice/messaging/rabbitmq"
+	"boxoffice/messaging/rabbitmq/rabbitmqtest"
 )
 
 // After a long outage the first connection that is back wakes the others.
 func TestOneSuccessWakesTheSiblings(t *testing.T) {
 	f := newFixture(t)
-	u, err := neturl.Parse(f.url)
+	u, err := neturl.Parse(f.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,12 +29,12 @@ func TestOneSuccessWakesTheSiblings(t *testing.T) {
 	gate := rabbitmq.NewGate()
 	var brokers []*rabbitmq.Broker
 	for range 5 { // of which each alone would wait for an hour
-		b := open(t, u.String(), rabbitmq.Options{Gate: gate, MinBackoff: time.Hour, MaxBackoff: time.Hour})
+		b := rabbitmqtest.Open(t, u.String(), rabbitmq.Options{Gate: gate, MinBackoff: time.Hour, MaxBackoff: time.Hour})
 		brokers = append(brokers, b)
 		f.says(b.Ready, "connection refused")
 	}
-	p := newProxyAt(t, address, f.url)
-	first := open(t, p.url, rabbitmq.Options{Gate: gate})
+	p := rabbitmqtest.NewProxyAt(t, address, f.URL)
+	first := rabbitmqtest.Open(t, p.URL, rabbitmq.Options{Gate: gate})
 	for _, b := range append(brokers, first) {
 		f.well(b.Ready)
 	}

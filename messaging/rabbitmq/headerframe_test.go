@@ -46,7 +46,7 @@ func (r *recorder) lastHeader() (size int) {
 func TestTheSizeOfAHeaderFrameIsExact(t *testing.T) {
 	f := newFixture(t)
 	var wire *recorder
-	conn, err := amqp.DialConfig(f.url, amqp.Config{Dial: func(network, address string) (net.Conn, error) {
+	conn, err := amqp.DialConfig(f.URL, amqp.Config{Dial: func(network, address string) (net.Conn, error) {
 		c, err := net.Dial(network, address)
 		wire = &recorder{Conn: c}
 		return wire, err

@@ -15,8 +15,8 @@ import (
 // everything that is in flight on it.
 func TestUnfitMessagesAreErrors(t *testing.T) {
 	f := newFixture(t)
-	b := f.declared(rabbitmq.Options{})
-	f.publish(b, "before")
+	b := f.Declared(rabbitmq.Options{})
+	f.Publish(b, "before")
 	before := f.connections()
 	long := strings.Repeat("x", 256)
 	deep := map[string]any{}
@@ -38,48 +38,40 @@ func TestUnfitMessagesAreErrors(t *testing.T) {
 		"long c-type": {ContentType: long},
 	}
 	for name, m := range unfit {
-		if err := b.Publish(f.ctx, messagingtest.Shop().EventsExchange(), key, m); err == nil {
+		if err := b.Publish(f.Ctx, messagingtest.Shop().EventsExchange(), key, m); err == nil {
 			f.Errorf("%s: no error", name)
 		}
 	}
-	if err := b.Publish(f.ctx, messagingtest.Shop().EventsExchange(), long, messaging.Message{}); err == nil {
+	if err := b.Publish(f.Ctx, messagingtest.Shop().EventsExchange(), long, messaging.Message{}); err == nil {
 		f.Error("long key: no error")
 	}
-	f.publish(b, "after")
+	f.Publish(b, "after")
 	if after := f.connections(); after != before {
 		f.Errorf("the connections were\n%s now they are\n%s", before, after)
 	}
-	f.ready(f.channel(), 2)
+	f.Ready(f.Channel(), 2)
 }
 
 // connections tells the connections of the virtual host apart.
 func (f *fixture) connections() string {
-	f.Helper()
-	var mine []string
-	for line := range strings.Lines(f.server.Ctl(f.T, "-q", "list_connections", "vhost", "peer_port")) {
-		if strings.HasPrefix(line, f.vhost+"\t") {
-			mine = append(mine, line)
-		}
-	}
-	slices.Sort(mine)
-	return strings.Join(mine, "")
+	return strings.Join(slices.Sorted(slices.Values(f.Proxy.Connections())), "\n")
 }
 
 func TestHeadersKeepTheirValue(t *testing.T) {
 	f := newFixture(t)
-	b := f.declared(rabbitmq.Options{})
+	b := f.Declared(rabbitmq.Options{})
 	sent := map[string]any{
 		"int":   math.MaxInt64, // the client itself would cut it to 32 bits
 		"large": strings.Repeat("x", 100<<10),
 		"map":   map[string]any{"k": "v"},
 	}
-	if err := b.Publish(f.ctx, messagingtest.Shop().EventsExchange(), key, messaging.Message{Headers: sent}); err != nil {
+	if err := b.Publish(f.Ctx, messagingtest.Shop().EventsExchange(), key, messaging.Message{Headers: sent}); err != nil {
 		f.Fatal(err)
 	}
 	if len(sent) != 3 {
 		f.Errorf("publishing changed the headers: %v", sent)
 	}
-	d, ok, err := f.channel().Get(queue, true)
+	d, ok, err := f.Channel().Get(queue, true)
 	if err != nil || !ok {
 		f.Fatal(ok, err)
 	}

@@ -12,25 +12,26 @@ import (
 	"boxoffice/messaging"
 	"boxoffice/messaging/messagingtest"
 	"boxoffice/messaging/rabbitmq"
+	"boxoffice/messaging/rabbitmq/rabbitmqtest"
 )
 
 // A returned message is acknowledged like a stored one. Each pair here shares
 // exchange and id, so only the key tells which of them was returned.
 func TestUnroutableAmongRoutable(t *testing.T) {
 	f := newFixture(t)
-	b := f.declared(rabbitmq.Options{PublishWindow: 16})
+	b := f.Declared(rabbitmq.Options{PublishWindow: 16})
 	var running sync.WaitGroup
 	const pairs = 32 // 64 publishers
 	for i := range pairs {
 		for _, routable := range []bool{true, false} {
 			running.Go(func() {
 				for n := range 20 {
-					m := message(fmt.Sprintf("%d-%d", i, n))
+					m := rabbitmqtest.Message(fmt.Sprintf("%d-%d", i, n))
 					k := key
 					if !routable {
 						k = "Nobody"
 					}
-					err := b.Publish(f.ctx, messagingtest.Shop().EventsExchange(), k, m)
+					err := b.Publish(f.Ctx, messagingtest.Shop().EventsExchange(), k, m)
 					if routable && err != nil || !routable && !errors.Is(err, messaging.ErrUnroutable) {
 						f.Errorf("publish %s with key %s: %v", m.ID, k, err)
 					}
@@ -39,15 +40,15 @@ func TestUnroutableAmongRoutable(t *testing.T) {
 		}
 	}
 	running.Wait()
-	f.ready(f.channel(), pairs*20)
+	f.Ready(f.Channel(), pairs*20)
 }
 
 // The same message, by many at once, while its queue is unbound and bound again:
 // whatever is reported stored must be stored.
 func TestReturnsNeverPassForStored(t *testing.T) {
 	f := newFixture(t)
-	b := f.declared(rabbitmq.Options{})
-	channel := f.channel()
+	b := f.Declared(rabbitmq.Options{})
+	channel := f.Channel()
 	var mu sync.Mutex
 	stored, unroutable := 0, 0
 	stop := make(chan struct{})
@@ -60,7 +61,7 @@ func TestReturnsNeverPassForStored(t *testing.T) {
 					return
 				default:
 				}
-				err := b.Publish(f.ctx, messagingtest.Shop().EventsExchange(), key, message("same"))
+				err := b.Publish(f.Ctx, messagingtest.Shop().EventsExchange(), key, rabbitmqtest.Message("same"))
 				mu.Lock()
 				switch {
 				case err == nil:
@@ -99,42 +100,42 @@ func TestReturnsNeverPassForStored(t *testing.T) {
 
 func TestMissingExchangeIsNamed(t *testing.T) {
 	f := newFixture(t)
-	b := f.declared(rabbitmq.Options{})
-	err := b.Publish(f.ctx, "shop.nowhere", key, message("lost"))
+	b := f.Declared(rabbitmq.Options{})
+	err := b.Publish(f.Ctx, "shop.nowhere", key, rabbitmqtest.Message("lost"))
 	if err == nil || errors.Is(err, messaging.ErrUnroutable) || !strings.Contains(err.Error(), "no exchange 'shop.nowhere'") {
 		f.Errorf("got %v", err)
 	}
-	f.publish(b, "next")
+	f.Publish(b, "next")
 }
 
 // A publish whose caller gave up is still outstanding: it keeps its place in the
 // window until the broker has spoken.
 func TestAbandonedPublishKeepsItsPlace(t *testing.T) {
 	f := newFixture(t)
-	f.declared(rabbitmq.Options{})
-	p := newProxy(t, f.url)
-	b := open(t, p.url, rabbitmq.Options{PublishWindow: 2})
-	f.publish(b, "first")
-	p.freeze()
+	f.Declared(rabbitmq.Options{})
+	p := rabbitmqtest.NewProxy(t, f.URL)
+	b := rabbitmqtest.Open(t, p.URL, rabbitmq.Options{PublishWindow: 2})
+	f.Publish(b, "first")
+	p.Freeze()
 	for _, want := range []string{"broker's confirm", "broker's confirm", "earlier confirms"} {
-		ctx, cancel := context.WithTimeout(f.ctx, 50*time.Millisecond)
-		err := b.Publish(ctx, messagingtest.Shop().EventsExchange(), key, message("abandoned"))
+		ctx, cancel := context.WithTimeout(f.Ctx, 50*time.Millisecond)
+		err := b.Publish(ctx, messagingtest.Shop().EventsExchange(), key, rabbitmqtest.Message("abandoned"))
 		cancel()
 		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), want) {
 			f.Errorf("got %v, want the deadline while waiting for the %s", err, want)
 		}
 	}
-	p.thaw()
-	f.publish(b, "last")
-	f.ready(f.channel(), 4) // and what was abandoned was stored after all
+	p.Thaw()
+	f.Publish(b, "last")
+	f.Ready(f.Channel(), 4) // and what was abandoned was stored after all
 }
 
 func TestMissingExchangeIsDeclaredAgain(t *testing.T) {
 	f := newFixture(t)
-	b := f.declared(rabbitmq.Options{})
-	if err := f.channel().ExchangeDelete(messagingtest.Shop().EventsExchange(), false, false); err != nil {
+	b := f.Declared(rabbitmq.Options{})
+	if err := f.Channel().ExchangeDelete(messagingtest.Shop().EventsExchange(), false, false); err != nil {
 		f.Fatal(err)
 	}
-	f.insist(b, "m")
-	f.ready(f.channel(), 1)
+	f.Insist(b, "m")
+	f.Ready(f.Channel(), 1)
 }

@@ -10,6 +10,7 @@ import (
 	"boxoffice/messaging"
 	"boxoffice/messaging/messagingtest"
 	"boxoffice/messaging/rabbitmq"
+	"boxoffice/messaging/rabbitmq/rabbitmqtest"
 )
 
 // says waits until a problem mentions a text, and checks that it tells since when.
@@ -27,54 +28,48 @@ func (f *fixture) says(problem func() error, text string) {
 			}
 			return
 		}
-		if f.ctx.Err() != nil {
+		if f.Ctx.Err() != nil {
 			f.Fatalf("it says %v, want %q", err, text)
 		}
-		f.pause()
+		f.Pause()
 	}
 }
 
 func (f *fixture) well(problem func() error) {
 	f.Helper()
 	for err := problem(); err != nil; err = problem() {
-		if f.ctx.Err() != nil {
+		if f.Ctx.Err() != nil {
 			f.Fatal(err)
 		}
-		f.pause()
+		f.Pause()
 	}
-}
-
-// rights changes those of a user of [fixture.user].
-func (f *fixture) rights(name, write, read string) {
-	f.Helper()
-	f.server.Ctl(f.T, "set_permissions", "-p", f.vhost, name+"-"+f.vhost, "^$", write, read)
 }
 
 func TestConsumingNeedsTheRightToRead(t *testing.T) {
 	f := newFixture(t)
-	f.declared(rabbitmq.Options{})
-	b := open(t, f.user("reader", "^$", ".*", "^$"), rabbitmq.Options{})
-	if err := b.Declare(f.ctx, topology(), messaging.TopologyCheck); err != nil {
+	f.Declared(rabbitmq.Options{})
+	b := rabbitmqtest.Open(t, f.User("reader", "^$", ".*", "^$"), rabbitmq.Options{})
+	if err := b.Declare(f.Ctx, rabbitmqtest.Topology(), messaging.TopologyCheck); err != nil {
 		f.Fatal(err)
 	}
 	if err := b.Consuming(); err != nil {
 		f.Errorf("nobody consumes: %v", err)
 	}
-	stop := f.consume(b, 1, func(_ context.Context, d *messaging.Delivery) { _ = d.Settler.Ack() })
+	stop := f.Consume(b, 1, func(_ context.Context, d *messaging.Delivery) { _ = d.Settler.Ack() })
 	f.says(b.Consuming, queue+" is not consumed: subscribe: Exception (403)")
 	f.well(b.Ready) // it can publish
-	f.rights("reader", ".*", ".*")
+	f.Rights("reader", "^$", ".*", ".*")
 	f.well(b.Consuming)
 	stop()
 }
 
 func TestConsumingNeedsAChannel(t *testing.T) {
 	f := newFixture(t)
-	f.declared(rabbitmq.Options{})
-	b := open(t, f.url+"?channel_max=2", rabbitmq.Options{})
+	f.Declared(rabbitmq.Options{})
+	b := rabbitmqtest.Open(t, f.URL+"?channel_max=2", rabbitmq.Options{})
 	var stops []func()
 	for range 4 {
-		stops = append(stops, f.consume(b, 1, func(_ context.Context, d *messaging.Delivery) { _ = d.Settler.Ack() }))
+		stops = append(stops, f.Consume(b, 1, func(_ context.Context, d *messaging.Delivery) { _ = d.Settler.Ack() }))
 	}
 	f.says(b.Consuming, "open a channel")
 	for _, stop := range stops {
@@ -85,31 +80,31 @@ func TestConsumingNeedsAChannel(t *testing.T) {
 // The session that follows a refusal looks as good as any.
 func TestReadyRemembersARefusal(t *testing.T) {
 	f := newFixture(t)
-	f.declared(rabbitmq.Options{})
-	b := open(t, f.user("writer", "^$", "^$", ".*"), rabbitmq.Options{})
+	f.Declared(rabbitmq.Options{})
+	b := rabbitmqtest.Open(t, f.User("writer", "^$", "^$", ".*"), rabbitmq.Options{})
 	f.well(b.Ready)
 	for range 3 {
-		if err := b.Publish(f.ctx, messagingtest.Shop().EventsExchange(), key, message("refused")); err == nil {
+		if err := b.Publish(f.Ctx, messagingtest.Shop().EventsExchange(), key, rabbitmqtest.Message("refused")); err == nil {
 			f.Fatal("no error")
 		}
 		f.says(b.Ready, "ACCESS_REFUSED")
 	}
-	f.rights("writer", ".*", ".*")
-	f.insist(b, "m")
+	f.Rights("writer", "^$", ".*", ".*")
+	f.Insist(b, "m")
 	f.well(b.Ready)
-	if err := b.Publish(f.ctx, messagingtest.Shop().EventsExchange(), "Nobody", message("m")); !errors.Is(err, messaging.ErrUnroutable) {
+	if err := b.Publish(f.Ctx, messagingtest.Shop().EventsExchange(), "Nobody", rabbitmqtest.Message("m")); !errors.Is(err, messaging.ErrUnroutable) {
 		f.Fatal(err)
 	}
-	f.insist(b, "another key says nothing about it")
+	f.Insist(b, "another key says nothing about it")
 	f.says(b.Ready, messaging.ErrUnroutable.Error())
 }
 
 // Without traffic nothing else would tell that the right to publish is gone.
 func TestReadyProbes(t *testing.T) {
 	f := newFixture(t)
-	f.declared(rabbitmq.Options{})
-	b := open(t, f.user("idle", "^$", "^$", ".*"), rabbitmq.Options{Probe: shop().Probe(messagingtest.Stock)})
+	f.Declared(rabbitmq.Options{})
+	b := rabbitmqtest.Open(t, f.User("idle", "^$", "^$", ".*"), rabbitmq.Options{Probe: rabbitmqtest.Shop().Probe(messagingtest.Stock)})
 	f.says(b.Ready, "ACCESS_REFUSED")
-	f.rights("idle", ".*", ".*")
+	f.Rights("idle", "^$", ".*", ".*")
 	f.well(b.Ready)
 }

@@ -16,6 +16,7 @@ import (
 	"boxoffice/messaging"
 	"boxoffice/messaging/messagingtest"
 	"boxoffice/messaging/rabbitmq"
+	"boxoffice/messaging/rabbitmq/rabbitmqtest"
 )
 
 // buffer is a log that may be read while it is written.
@@ -40,11 +41,11 @@ func (b *buffer) String() string {
 // the end, was taken back once, and is never parked.
 func TestConsumerTimeout(t *testing.T) {
 	f := newFixture(t)
-	f.server.Ctl(t, "eval", `application:set_env(rabbit, consumer_timeout, 2000), application:set_env(rabbit, channel_tick_interval, 500).`)
-	defer f.server.Ctl(t, "eval", `application:set_env(rabbit, consumer_timeout, 1800000), application:set_env(rabbit, channel_tick_interval, 60000).`)
-	b := open(t, f.url, rabbitmq.Options{})
+	f.machine.Ctl(t, "eval", `application:set_env(rabbit, consumer_timeout, 2000), application:set_env(rabbit, channel_tick_interval, 500).`)
+	defer f.machine.Ctl(t, "eval", `application:set_env(rabbit, consumer_timeout, 1800000), application:set_env(rabbit, channel_tick_interval, 60000).`)
+	b := rabbitmqtest.Open(t, f.URL, rabbitmq.Options{})
 	delays := []time.Duration{200 * time.Millisecond}
-	if err := b.Declare(f.ctx, messagingtest.Topology(delays), messaging.TopologyDeclare); err != nil {
+	if err := b.Declare(f.Ctx, messagingtest.Topology(delays), messaging.TopologyDeclare); err != nil {
 		f.Fatal(err)
 	}
 	var log buffer
@@ -70,11 +71,11 @@ func TestConsumerTimeout(t *testing.T) {
 			handled <- struct{}{}
 			return nil, nil
 		}))
-	ctx, stop := context.WithCancel(f.ctx)
+	ctx, stop := context.WithCancel(f.Ctx)
 	done := make(chan error, 1)
 	go func() { done <- c.Run(ctx) }()
 	m := messaging.Message{Body: []byte(`{"orderId":"` + uuid.NewString() + `","item":5,"customer":"a","amount":1}`)}
-	if err := b.Publish(f.ctx, messagingtest.Shop().EventsExchange(), key, m); err != nil {
+	if err := b.Publish(f.Ctx, messagingtest.Shop().EventsExchange(), key, m); err != nil {
 		f.Fatal(err)
 	}
 	receive(f, handled, "the message to be handled")
@@ -82,7 +83,7 @@ func TestConsumerTimeout(t *testing.T) {
 	if err := receive(f, done, "the consumer to stop"); err != nil {
 		f.Error(err)
 	}
-	f.readyIn(f.channel(), messaging.DeadQueue(queue), 0)
+	f.ReadyIn(f.Channel(), messaging.DeadQueue(queue), 0)
 	if n := strings.Count(log.String(), "the broker takes deliveries back"); n != 1 || !strings.Contains(log.String(), `"from now on"=1s`) {
 		f.Errorf("the log tells of the broker's limit %d times:\n%s", n, log.String())
 	}
