@@ -2,6 +2,7 @@ package messagingtest
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -38,6 +39,20 @@ func Shop() messaging.System {
 		},
 		Carry: []string{HeaderLane},
 	}
+}
+
+// Systems returns the shop with bare queues, and one whose queues begin with the
+// prefix, with an event that nobody has to hear: what [RunSystem] says of every
+// system, a driver shows with these.
+func Systems() map[string]messaging.System {
+	bare := Shop()
+	bare.RetryDelays = []time.Duration{shortDelay, longDelay}
+	prefixed := bare
+	prefixed.Prefix, prefixed.BareQueues = "other-shop", false
+	prefixed.Services = append(slices.Clip(prefixed.Services), messaging.Service{
+		Name: "audit", Routes: messaging.Routes{Publishes: []string{"Audited"}, Unheard: []string{"Audited"}},
+	})
+	return map[string]messaging.System{"bare": bare, "prefixed": prefixed}
 }
 
 // HeaderLane is a header that the shop carries.

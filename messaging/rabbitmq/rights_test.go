@@ -13,19 +13,8 @@ import (
 	"boxoffice/messaging/rabbitmq/rabbitmqtest"
 )
 
-// systems are the shop with bare queues, and one whose queues have the prefix,
-// with an event that nobody has to hear.
-func systems() map[string]messaging.System {
-	prefixed := rabbitmqtest.Shop()
-	prefixed.Prefix, prefixed.BareQueues = "other-shop", false
-	prefixed.Services = append(prefixed.Services, messaging.Service{
-		Name: "audit", Routes: messaging.Routes{Publishes: []string{"Audited"}, Unheard: []string{"Audited"}},
-	})
-	return map[string]messaging.System{"bare": rabbitmqtest.Shop(), "prefixed": prefixed}
-}
-
 func TestRightsAreThoseOfTheRoutes(t *testing.T) {
-	for name, s := range systems() {
+	for name, s := range messagingtest.Systems() {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
 			as := f.Define(s)

@@ -7,6 +7,6 @@ equal "RabbitMQ" "$(curl -s -u admin:admin-lab "http://127.0.0.1:$RABBITMQ_MANAG
 check "scripts/book.sh" env BASE_URL="$booking" scripts/book.sh
 export BOXOFFICE_TEST_BROKER=amqp://127.0.0.1:$RABBITMQ_PORT/
 check "the users of the broker can do nothing else" \
-  go test -count=1 -run '^(TestServicesMayDoNothingElse|TestSecondKeysAreChecked|TestObserverMayOnlyLook)$' ./messaging/rabbitmq
+  go test -count=1 -run '^(TestServicesMayDoNothingElse|TestSecondKeysAreChecked|TestObserverMayOnlyLook)$' ./e2e/rabbitmq
 unset BOXOFFICE_TEST_BROKER
 during "restart rabbitmq" 100 compose restart rabbitmq

@@ -8,7 +8,7 @@ b=$(book 3 rights 10)
 equal "with their rights the saga works" "$(jq -r .status <<<"$b")" Confirmed
 export BOXOFFICE_TEST_BROKER=amqp://127.0.0.1:$RABBITMQ_PORT/
 check "the users of the broker can do nothing else" \
-  go test -count=1 -v -run '^(TestServicesMayDoNothingElse|TestSecondKeysAreChecked|TestObserverMayOnlyLook)$' ./messaging/rabbitmq
+  go test -count=1 -v -run '^(TestServicesMayDoNothingElse|TestSecondKeysAreChecked|TestObserverMayOnlyLook)$' ./e2e/rabbitmq
 grep -oE '[a-z]+ was refused [0-9]+ attempts' "$work/out" | sed 's/^/      /'
 unset BOXOFFICE_TEST_BROKER
 equal "guest cannot connect" \
