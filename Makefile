@@ -3,10 +3,10 @@ LINTER_VERSION := 2.15.0
 LINTER := bin/golangci-lint-$(LINTER_VERSION)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-short bench lint fmt fuzz clean
+.PHONY: help build test test-short copy-messaging bench lint fmt fuzz clean
 
 help: ## Print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## Build bin/boxoffice
 	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/boxoffice ./cmd/boxoffice
@@ -16,6 +16,10 @@ test: ## Run all tests with the race detector on real servers, installing these 
 
 test-short: ## Run the quick tests; those without a server are skipped
 	go test -race -short ./...
+
+copy-messaging: ## Copy messaging into an empty module and run its tests there
+	scripts/setup-tests.sh
+	go run ./scripts/withbroker scripts/copy-messaging.sh
 
 bench: ## Measure whole sagas against the broker's own limit (BENCH_FLAGS, see go run ./bench -h)
 	scripts/setup-tests.sh
