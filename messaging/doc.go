@@ -23,8 +23,9 @@
 // Whoever begins a saga has no delivery behind it, and so needs an outbox of its
 // own: commit what was asked for together with the fact that its first event is
 // still to be published, answer, then publish from that row until the broker has
-// confirmed, also after a restart. The example to read is booking:
-// services/booking/book.go commits the row, starter.go publishes from it.
+// confirmed, also after a restart. The example to read is in the project that
+// this was made for: services/booking, where book.go commits the row and
+// starter.go publishes from it.
 //
 // The drivers are in the folders below: rabbitmq, and inproc for tests and demos.
 // messagingtest states the contract that a driver must pass.

@@ -25,7 +25,7 @@ func TestStoppingTellsWhatItWaitsFor(t *testing.T) {
 		time.Hour:              {"stopping: handlers still run, and get their grace", "handlers still run after the grace period; their deliveries go back to the broker"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			conn := inproc.New(inproc.Options{}).Connect("seats")
+			conn := inproc.New(inproc.Options{}).Connect("stock")
 			if err := conn.Declare(t.Context(), messagingtest.Topology([]time.Duration{time.Second}), messaging.TopologyDeclare); err != nil {
 				t.Fatal(err)
 			}

@@ -46,7 +46,7 @@ func On[E Event](handle func(context.Context, E) ([]Event, error)) Handler {
 // Event is the name of the event that h consumes.
 func (h Handler) Event() string { return h.event }
 
-// maxBody is the largest body that can be an event: the door admits 64 KiB.
+// maxBody is the largest body that can be an event.
 const maxBody = 64 << 10
 
 var (

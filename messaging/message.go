@@ -24,10 +24,10 @@ const (
 // persistent; drivers set that, and copy Headers and Body, so that a Message
 // may be used again after it was published.
 type Message struct {
-	ID            string // the same for every copy of one event of one booking
+	ID            string // the same for every copy of one event of one run
 	Type          string // the event's name
 	AppID         string // the service that published it
-	CorrelationID string // the booking's id
+	CorrelationID string // the event's key
 	ContentType   string
 	Timestamp     time.Time // seconds on the wire
 	// Headers hold string, []byte, bool, int…, float…, time.Time or nil. What a

@@ -53,19 +53,19 @@ func notify(ctx context.Context, b messaging.Broker, out io.Writer, log *slog.Lo
 	if err != nil {
 		return err
 	}
-	say := func(format string, args ...any) ([]messaging.Event, error) {
+	say := func(format string, args ...any) error {
 		_, err := fmt.Fprintf(out, format+"\n", args...)
-		return nil, err
+		return err
 	}
 	c, err := messaging.NewConsumer(b, p, messaging.ConsumerConfig{}, i,
 		messaging.On(func(_ context.Context, e tickets.SeatRejected) ([]messaging.Event, error) {
-			return say("%s: seat %d is not yours: %s", e.BookingID, e.Seat, e.Reason)
+			return nil, say("%s: seat %d is not yours: %s", e.BookingID, e.Seat, e.Reason)
 		}),
 		messaging.On(func(_ context.Context, e tickets.PaymentSucceeded) ([]messaging.Event, error) {
-			return say("%s: paid, see you at the show", e.BookingID)
+			return nil, say("%s: paid, see you at the show", e.BookingID)
 		}),
 		messaging.On(func(_ context.Context, e tickets.PaymentFailed) ([]messaging.Event, error) {
-			return say("%s: your card was declined for seat %d: %s", e.BookingID, e.Seat, e.Reason)
+			return nil, say("%s: your card was declined for seat %d: %s", e.BookingID, e.Seat, e.Reason)
 		}))
 	if err != nil {
 		return err

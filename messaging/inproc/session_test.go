@@ -57,7 +57,7 @@ func TestLostMessagesKeepTheirPlace(t *testing.T) {
 
 func TestDropSubscribesAgain(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, b *bed) {
-		c := b.server.Connect("seats")
+		c := b.server.Connect("stock")
 		defer b.close(c)
 		here, there := b.consume(t.Context(), c, work, 5), b.consume(t.Context(), c, "orders.PaymentRefused", 5)
 		b.publish(messagingtest.Shop().EventsExchange(), "OrderPlaced", "1", "2")
@@ -85,7 +85,7 @@ func TestDropSubscribesAgain(t *testing.T) {
 // not be delivered to the other on its way out, nor count twice.
 func TestDropCountsOnce(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, b *bed) {
-		c := b.server.Connect("seats")
+		c := b.server.Connect("stock")
 		defer b.close(c)
 		one, two := b.consume(t.Context(), c, work, 3), b.consume(t.Context(), c, work, 3)
 		b.publish(messagingtest.Shop().EventsExchange(), "OrderPlaced", "1", "2")
@@ -99,7 +99,7 @@ func TestDropCountsOnce(t *testing.T) {
 
 func TestKillEndsForGood(t *testing.T) {
 	bubble(t, Options{MaxBytes: 3 * overhead}, func(t *testing.T, b *bed) {
-		c := b.server.Connect("seats")
+		c := b.server.Connect("stock")
 		k := b.consume(t.Context(), c, work, 5)
 		observed := make(chan error, 1)
 		go func() {

@@ -24,7 +24,7 @@ func failures() []clause {
 }
 
 var (
-	errBroken = errors.New("the seat is broken")
+	errBroken = errors.New("the item is broken")
 	deadQueue = messaging.DeadQueue(stockQueue)
 )
 
@@ -172,9 +172,9 @@ func panicIsAnError(f *fixture) {
 	f.publish(b, Shop().EventsExchange(), "PaymentRefused", m)
 	calls := make(chan time.Time, 10)
 	stop := f.serve(service{retryDelays: []time.Duration{shortDelay}, handle: counted(calls, func(context.Context, in) ([]messaging.Event, error) {
-		panic("a seat on fire")
+		panic("an item on fire")
 	})})
-	f.expectParked(m.ID, "a seat on fire", 2)
+	f.expectParked(m.ID, "an item on fire", 2)
 	stop()
 	if n := len(calls); n != 2 {
 		f.Errorf("it was tried %d times, want 2", n)

@@ -69,7 +69,7 @@ func TestALookBesideAnother(t *testing.T) {
 	err := b.Browse(f.Ctx, dead, func(ctx context.Context, _ messaging.Message) (bool, error) {
 		// The consumer that holds them is there: one that is cancelled would give
 		// nothing back when its node of a cluster is lost.
-		if q, err := f.Channel().QueueDeclarePassive(dead, true, false, false, false, nil); err != nil || q.Consumers != 1 { //nolint:contextcheck // it takes the test's
+		if q, err := f.Channel().QueueDeclarePassive(dead, true, false, false, false, nil); err != nil || q.Consumers != 1 {
 			t.Errorf("%d consumers, %v", q.Consumers, err)
 		}
 		var got []string

@@ -13,7 +13,7 @@ import (
 	"boxoffice/messaging/rabbitmq/rabbitmqtest"
 )
 
-// One booking's headers cost nobody the connection: what only tracing needs is
+// One run's headers cost nobody the connection: what only tracing needs is
 // left out, and what is still too large is an error.
 func TestHeadersBeyondAFrame(t *testing.T) {
 	f := newFixture(t)

@@ -38,7 +38,7 @@ func run(command []string) (code int, err error) {
 			code, err = max(code, 1), errors.Join(err, closing)
 		}
 	}()
-	cmd := exec.Command(command[0], command[1:]...) //nolint:noctx // it ends by the signals that are passed on
+	cmd := exec.Command(command[0], command[1:]...) //nolint:noctx,gosec // to run what it is told is its purpose; it ends by the signals that are passed on
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.Env = append(os.Environ(), "MESSAGING_TEST_REQUIRE=1",
 		"MESSAGING_TEST_RABBITMQ_URL="+broker.URL, "MESSAGING_TEST_RABBITMQ_MANAGEMENT_URL="+broker.ManagementURL)
