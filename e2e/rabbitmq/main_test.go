@@ -33,7 +33,7 @@ func newFixture(t *testing.T) *fixture {
 func server(tb testing.TB) rabbitmqtest.Server {
 	tb.Helper()
 	r := testserver.SharedRabbitMQ(tb)
-	return rabbitmqtest.Server{URL: r.URL, ManagementURL: r.ManagementURL}
+	return rabbitmqtest.Server{URL: r.URL, ManagementURL: r.ManagementURL, KeepVHosts: true}
 }
 
 func receive[T any](f *fixture, ch <-chan T, what string) T {

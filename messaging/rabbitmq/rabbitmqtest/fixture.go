@@ -36,13 +36,12 @@ type Fixture struct {
 	Ctx    context.Context // ends when Patience does
 }
 
-// New makes a fixture on a server. The virtual host is deleted after the test.
+// New makes a fixture on a server. The virtual host is deleted after the test,
+// unless the server keeps them.
 func New(t *testing.T, s Server) *Fixture {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), Patience)
 	t.Cleanup(cancel)
-	// A name is not used again: where one was deleted and the server then killed,
-	// RabbitMQ 3.10 fails to declare the same queues again.
 	f := &Fixture{T: t, Server: s, VHost: "test-" + rand.Text(), Ctx: ctx}
 	direct, err := s.at(f.VHost)
 	if err != nil {
@@ -53,7 +52,9 @@ func New(t *testing.T, s Server) *Fixture {
 		t.Fatal(err)
 	}
 	s.manage(t, http.MethodPut, "vhosts/"+f.VHost, map[string]any{})
-	t.Cleanup(func() { s.manage(t, http.MethodDelete, "vhosts/"+f.VHost, nil) })
+	if !s.KeepVHosts {
+		t.Cleanup(func() { s.manage(t, http.MethodDelete, "vhosts/"+f.VHost, nil) })
+	}
 	f.permit(admin.User.Username(), ".*", ".*", ".*")
 	f.Proxy = NewProxy(t, direct)
 	f.URL = f.Proxy.URL

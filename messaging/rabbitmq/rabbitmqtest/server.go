@@ -26,6 +26,10 @@ const (
 type Server struct {
 	URL           string // amqp://USER:PASSWORD@HOST:PORT/, whose virtual host does not matter
 	ManagementURL string // http://USER:PASSWORD@HOST:PORT
+	// KeepVHosts leaves the virtual hosts of the tests where they are: a RabbitMQ
+	// 3.10 that is killed after one was deleted loses its way with the others'
+	// queues (INTERNAL_ERROR).
+	KeepVHosts bool
 }
 
 // Given returns the server that the environment names, or skips the test.
