@@ -90,3 +90,13 @@ func TestAdoptingIsIdempotent(t *testing.T) {
 		t.Errorf("started %v, want %v", got, want)
 	}
 }
+
+// A saga is as old after a restart as its row says.
+func TestAgeOutlivesARestart(t *testing.T) {
+	d, _ := closedDoor(Limits{Active: 2, Waiting: 1, Overdue: 2})
+	d.Restore([]row.Order{unfinished(true, 50*time.Second), unfinished(true, 0)}, time.Minute)
+	d.Expire(time.Now().Add(-40 * time.Second))
+	if s := d.Stats(); s.Active != 1 || s.Overdue != 1 {
+		t.Errorf("%+v", s)
+	}
+}
