@@ -1,4 +1,4 @@
-package booking
+package door
 
 import (
 	"math"
