@@ -9,6 +9,7 @@ import (
 	"boxoffice/messaging"
 	"boxoffice/messaging/inproc"
 	"boxoffice/services/booking"
+	"boxoffice/tickets"
 )
 
 const (
@@ -40,20 +41,20 @@ func (b *bench) doors(ctx context.Context) error {
 }
 
 func (b *bench) door(ctx context.Context, name string, commit commit) (err error) {
-	database, err := b.servers.postgres.CreateDatabase(ctx, messaging.Booking)
+	database, err := b.servers.postgres.CreateDatabase(ctx, tickets.Booking)
 	if err != nil {
 		return err
 	}
 	p := &platform{}
 	defer func() { err = errors.Join(err, p.close(ctx)) }()
-	err = p.start(ctx, plan{messaging.Booking, database, toNobody, buildDoor(commit)}) //nolint:contextcheck // services have contexts of their own
+	err = p.start(ctx, plan{tickets.Booking, database, toNobody, buildDoor(commit)}) //nolint:contextcheck // services have contexts of their own
 	if err == nil {
 		err = p.ready(ctx)
 	}
 	if err != nil {
 		return err
 	}
-	clients, err := dialAll(ctx, p.addresses[messaging.Booking], doorClients, "")
+	clients, err := dialAll(ctx, p.addresses[tickets.Booking], doorClients, "")
 	if err != nil {
 		return err
 	}
@@ -65,7 +66,7 @@ func (b *bench) door(ctx context.Context, name string, commit commit) (err error
 
 // toNobody connects to a broker without consumers, in memory.
 func toNobody(*slog.Logger) (messaging.Broker, error) {
-	return inproc.New(inproc.Options{MaxBytes: 8 << 30}).Connect(messaging.Booking), nil
+	return inproc.New(inproc.Options{MaxBytes: 8 << 30}).Connect(tickets.Booking), nil
 }
 
 func buildDoor(commit commit) builder {

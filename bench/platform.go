@@ -18,6 +18,7 @@ import (
 	"boxoffice/internal/participant"
 	"boxoffice/internal/telemetry"
 	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // grace is how long the services may take to start or to stop.
@@ -106,7 +107,7 @@ func ready(ctx context.Context, name, address string) error {
 		return err
 	}
 	defer c.Close()
-	if err := c.Ready(ctx); err != nil || name != messaging.Booking {
+	if err := c.Ready(ctx); err != nil || name != tickets.Booking {
 		return err
 	}
 	return c.Accepting(ctx)

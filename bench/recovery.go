@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"boxoffice/messaging"
 	"boxoffice/services/booking"
+	"boxoffice/tickets"
 )
 
 // outage is long enough for every pause between two tries to reach its cap.
@@ -35,7 +35,7 @@ func (b *bench) recovery(ctx context.Context) (err error) {
 	if err := b.services(ctx, p, door.url, mostInFlight); err != nil {
 		return err
 	}
-	clients, err := dialAll(ctx, p.addresses[messaging.Booking], 1, "Prefer: wait=60")
+	clients, err := dialAll(ctx, p.addresses[tickets.Booking], 1, "Prefer: wait=60")
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"boxoffice/services/booking"
 	"boxoffice/services/payments"
 	"boxoffice/services/seats"
+	"boxoffice/tickets"
 )
 
 const nameSaga = "saga: POST to Confirmed"
@@ -30,7 +31,7 @@ func (b *bench) saga(ctx context.Context, inFlight int, profile bool) (err error
 	if err != nil {
 		return err
 	}
-	clients, err := dialAll(ctx, p.addresses[messaging.Booking], inFlight, "Prefer: wait=30")
+	clients, err := dialAll(ctx, p.addresses[tickets.Booking], inFlight, "Prefer: wait=30")
 	if err != nil {
 		return err
 	}
@@ -39,8 +40,8 @@ func (b *bench) saga(ctx context.Context, inFlight int, profile bool) (err error
 	return b.profiled(profile, func() error {
 		return b.measure(ctx, nameSaga, inFlight, func(ctx context.Context, client int) error {
 			n := seat.Add(1)
-			if n > messaging.MaxSeat {
-				return fmt.Errorf("all %d seats are sold: use a shorter -duration", messaging.MaxSeat)
+			if n > tickets.MaxSeat {
+				return fmt.Errorf("all %d seats are sold: use a shorter -duration", tickets.MaxSeat)
 			}
 			return clients[client].book(ctx, n, booking.Confirmed)
 		})
@@ -52,9 +53,9 @@ func (b *bench) saga(ctx context.Context, inFlight int, profile bool) (err error
 // lets in all who are measured.
 func (b *bench) services(ctx context.Context, p *platform, broker string, inFlight int) error {
 	builders := map[string]builder{
-		messaging.Seats:    buildSeats,
-		messaging.Payments: buildPayments(inFlight), //nolint:contextcheck // services have contexts of their own
-		messaging.Booking:  buildBooking(inFlight),  //nolint:contextcheck // the same
+		tickets.Seats:    buildSeats,
+		tickets.Payments: buildPayments(inFlight), //nolint:contextcheck // services have contexts of their own
+		tickets.Booking:  buildBooking(inFlight),  //nolint:contextcheck // the same
 	}
 	for name, build := range builders {
 		database, err := b.servers.postgres.CreateDatabase(ctx, name)
@@ -76,12 +77,12 @@ func onRabbitMQ(url, service string) connector {
 }
 
 func buildSeats(s participant.Settings, d participant.Deps) service {
-	return seats.New(seats.Config{Settings: s, Total: messaging.MaxSeat}, d)
+	return seats.New(seats.Config{Settings: s, Total: tickets.MaxSeat}, d)
 }
 
 func buildPayments(concurrency int) builder {
 	return func(s participant.Settings, d participant.Deps) service {
-		bank := payments.Bank{Limit: messaging.AmountFromMinor(1000_00), Concurrency: concurrency}
+		bank := payments.Bank{Limit: tickets.AmountFromMinor(1000_00), Concurrency: concurrency}
 		return payments.New(payments.Config{Settings: s, Bank: bank}, d)
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"boxoffice/internal/database"
 	"boxoffice/internal/httpserver"
 	"boxoffice/internal/participant"
-	"boxoffice/messaging"
 	"boxoffice/services/booking"
+	"boxoffice/tickets"
 )
 
 // ungrouped is a booking service whose POST /bookings commits each row by
@@ -66,14 +66,14 @@ func (u *ungrouped) Handler() http.Handler { return u.handler }
 
 // row is a booking as its client sees it.
 type row struct {
-	ID        uuid.UUID        `json:"id"`
-	Seat      int              `json:"seat"`
-	Customer  string           `json:"customer"`
-	Amount    messaging.Amount `json:"amount"`
-	Status    booking.Status   `json:"status"`
-	TraceID   string           `json:"traceId"`
-	CreatedAt time.Time        `json:"createdAt"`
-	UpdatedAt time.Time        `json:"updatedAt"`
+	ID        uuid.UUID      `json:"id"`
+	Seat      int            `json:"seat"`
+	Customer  string         `json:"customer"`
+	Amount    tickets.Amount `json:"amount"`
+	Status    booking.Status `json:"status"`
+	TraceID   string         `json:"traceId"`
+	CreatedAt time.Time      `json:"createdAt"`
+	UpdatedAt time.Time      `json:"updatedAt"`
 }
 
 func (u *ungrouped) post(c echo.Context) error {
@@ -84,8 +84,8 @@ func (u *ungrouped) post(c echo.Context) error {
 	ctx, now := c.Request().Context(), time.Now()
 	r := row{
 		ID: uuid.Must(uuid.NewV7()), Status: booking.Pending, CreatedAt: now, UpdatedAt: now,
-		Seat: o.Int("seat", 1, messaging.MaxSeat), Customer: o.Text("customer", 1, 200),
-		Amount: httpserver.Field(o, "amount", func(raw json.RawMessage) (a messaging.Amount, err error) {
+		Seat: o.Int("seat", 1, tickets.MaxSeat), Customer: o.Text("customer", 1, 200),
+		Amount: httpserver.Field(o, "amount", func(raw json.RawMessage) (a tickets.Amount, err error) {
 			err = a.UnmarshalJSON(raw)
 			return a, err
 		}),

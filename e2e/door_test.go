@@ -17,8 +17,8 @@ import (
 
 	"boxoffice/internal/testserver"
 	"boxoffice/internal/verify"
-	"boxoffice/messaging"
 	"boxoffice/services/booking"
+	"boxoffice/tickets"
 )
 
 // door is a running booking service with small budgets, and the bank whose
@@ -223,8 +223,8 @@ func TestKilledDoor(t *testing.T) {
 	s := newStack(t, smallDoor...)
 	d := &door{t, s.http, s.targets}
 	ids := d.fill()
-	s.programs[messaging.Booking].kill()
-	s.restart(messaging.Booking)
+	s.programs[tickets.Booking].kill()
+	s.restart(tickets.Booking)
 	s.ready()
 	d.holds(2, 3)
 	d.refused(http.StatusTooManyRequests, booking.TypeBusy)
@@ -244,9 +244,9 @@ func TestAReplicaThatIsGone(t *testing.T) {
 	d := &door{t, s.http, s.targets}
 	ids := d.fill()
 	second := fmt.Sprintf("127.0.0.1:%d", testserver.FreePort(t))
-	launch(t, append(slices.Clip(s.env[messaging.Booking]),
-		"BOOKING_ADDR="+second, "INSTANCE=second"), messaging.Booking)
-	s.programs[messaging.Booking].kill() // for good
+	launch(t, append(slices.Clip(s.env[tickets.Booking]),
+		"BOOKING_ADDR="+second, "INSTANCE=second"), tickets.Booking)
+	s.programs[tickets.Booking].kill() // for good
 	other := *s
 	other.targets.Booking = "http://" + second
 	other.client = newClient(t, other.targets.Booking)

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"boxoffice/internal/client"
-	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // A fault that loses a delivery is an event on that delivery's span, also where
@@ -18,7 +18,7 @@ func TestAFaultIsOnItsSpan(t *testing.T) {
 	c := newCollector(t)
 	s := newStack(t, "LAB=on", "OTEL_EXPORTER_OTLP_ENDPOINT=http://"+c.address, "OTEL_EXPORTER_OTLP_PROTOCOL=grpc", "OTEL_BSP_SCHEDULE_DELAY=600000")
 	dropped := s.book(faulty(1, "drop"))
-	died := s.dies(messaging.Payments, faulty(2, "exit"))
+	died := s.dies(tickets.Payments, faulty(2, "exit"))
 	s.endWell() // whoever stops in good order exports the rest
 
 	statuses := map[string]bool{}
@@ -74,7 +74,7 @@ func TestAFaultWithoutACollector(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newStack(t, append([]string{"LAB=on"}, variables...)...)
-			if b := s.dies(messaging.Payments, faulty(1, "exit")); b.Status != "Confirmed" {
+			if b := s.dies(tickets.Payments, faulty(1, "exit")); b.Status != "Confirmed" {
 				t.Errorf("the booking is %s", b.Status)
 			}
 			s.settled()
@@ -83,7 +83,7 @@ func TestAFaultWithoutACollector(t *testing.T) {
 }
 
 func faulty(seat int, action string) client.Wish {
-	return client.Wish{Seat: seat, Customer: "olena", Amount: messaging.MustAmount("450"), Fault: "payments.SeatReserved=" + action}
+	return client.Wish{Seat: seat, Customer: "olena", Amount: tickets.MustAmount("450"), Fault: "payments.SeatReserved=" + action}
 }
 
 // dies makes a booking whose fault ends a service, starts that again, and waits

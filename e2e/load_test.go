@@ -14,7 +14,7 @@ import (
 
 	"boxoffice/internal/client"
 	"boxoffice/internal/verify"
-	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // The load of the recovery tests, on a hall of 100 seats.
@@ -76,9 +76,9 @@ func startLoad(t *testing.T, c *client.Client, size, middle int) *load {
 // and then for more than the card bears. Whatever the order, seat 95 is given
 // back and some other is sold.
 func wish(i int) client.Wish {
-	w := client.Wish{Seat: 1 + i%110, Customer: fmt.Sprintf("customer %d", i), Amount: messaging.AmountFromMinor(int64(10_000 + i))}
+	w := client.Wish{Seat: 1 + i%110, Customer: fmt.Sprintf("customer %d", i), Amount: tickets.AmountFromMinor(int64(10_000 + i))}
 	if i%7 == 3 {
-		w.Amount = messaging.MustAmount("1500")
+		w.Amount = tickets.MustAmount("1500")
 	}
 	return w
 }

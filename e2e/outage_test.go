@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"boxoffice/internal/testserver"
-	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // These tests end the shared servers, so they do not run beside others.
@@ -50,7 +50,7 @@ func TestStoppedDatabase(t *testing.T) {
 		close(l.goOn)
 		l.refused(t)
 		eventually(t, "wait until a delivery was held for long", func(context.Context) error {
-			if n := mostHeld(s.programs[messaging.Payments].stderr()); n < heldTimes {
+			if n := mostHeld(s.programs[tickets.Payments].stderr()); n < heldTimes {
 				return fmt.Errorf("it was held %d times", n)
 			}
 			return nil

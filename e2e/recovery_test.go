@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // quickly makes whatever waits wait for less; the bank takes its time, so that
@@ -55,7 +55,7 @@ func TestStoppedService(t *testing.T) {
 func (s *stack) goOnWithout(name string, l *load) {
 	s.t.Helper()
 	close(l.goOn)
-	if name == messaging.Booking {
+	if name == tickets.Booking {
 		l.refused(s.t)
 		return
 	}
@@ -67,7 +67,7 @@ func (s *stack) goOnWithout(name string, l *load) {
 func (s *stack) restart(name string) {
 	s.t.Helper()
 	s.start(name)
-	if name == messaging.Booking {
+	if name == tickets.Booking {
 		s.programs[name].says("taking up unfinished bookings")
 	}
 }

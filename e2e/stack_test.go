@@ -15,11 +15,11 @@ import (
 	"boxoffice/internal/client"
 	"boxoffice/internal/testserver"
 	"boxoffice/internal/verify"
-	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // services in the order in which a booking meets them.
-var services = []string{messaging.Booking, messaging.Seats, messaging.Payments}
+var services = []string{tickets.Booking, tickets.Seats, tickets.Payments}
 
 // stack is the three services, each a process with a database of its own.
 type stack struct {
@@ -53,7 +53,7 @@ func newStack(t *testing.T, variables ...string) *stack {
 			"INSTANCE=only", "LOG_FORMAT=json", "BANK_DELAY=20ms",
 		}, variables...)
 	}
-	s.targets = verify.Targets{Booking: urls[messaging.Booking], Seats: urls[messaging.Seats], Payments: urls[messaging.Payments]}
+	s.targets = verify.Targets{Booking: urls[tickets.Booking], Seats: urls[tickets.Seats], Payments: urls[tickets.Payments]}
 	s.client = newClient(t, s.targets.Booking)
 	for _, name := range services {
 		s.start(name)

@@ -11,6 +11,7 @@ import (
 
 	"boxoffice/internal/client"
 	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // stranger is a message that no service of ours sent.
@@ -86,7 +87,7 @@ func TestStrangers(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	want := map[string]map[string]stranger{} // by queue and name
-	for _, queue := range messaging.WorkQueues() {
+	for _, queue := range tickets.System(nil).WorkQueues() {
 		want[queue] = anywhere()
 		maps.Copy(want[queue], particular(queue))
 		for name, m := range want[queue] {
@@ -101,7 +102,7 @@ func TestStrangers(t *testing.T) {
 	for _, w := range []struct {
 		amount, status string
 	}{{"1500", "Cancelled"}, {"450", "Confirmed"}, {"450", "Rejected"}} {
-		b := s.book(client.Wish{Seat: 5, Customer: "olena", Amount: messaging.MustAmount(w.amount)})
+		b := s.book(client.Wish{Seat: 5, Customer: "olena", Amount: tickets.MustAmount(w.amount)})
 		if b.Status != w.status {
 			t.Errorf("a booking is %s, not %s", b.Status, w.status)
 		}
@@ -112,10 +113,10 @@ func TestStrangers(t *testing.T) {
 	dead := s.end()
 	for queue, strangers := range want {
 		t.Run(queue, func(t *testing.T) {
-			if n := dead[messaging.DeadQueueName(queue)]; n != len(strangers) {
+			if n := dead[messaging.DeadQueue(queue)]; n != len(strangers) {
 				t.Errorf("%d messages are parked, not %d", n, len(strangers))
 			}
-			checkParked(t, queue, s.broker.peek(messaging.DeadQueueName(queue)), strangers)
+			checkParked(t, queue, s.broker.peek(messaging.DeadQueue(queue)), strangers)
 		})
 	}
 }

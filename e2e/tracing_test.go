@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"boxoffice/internal/client"
-	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // wanted is a span of the cancelled booking: its name, the service it is of,
@@ -46,7 +46,7 @@ func TestTrace(t *testing.T) {
 	t.Parallel()
 	c := newCollector(t)
 	s := newStack(t, "OTEL_EXPORTER_OTLP_ENDPOINT=http://"+c.address, "OTEL_EXPORTER_OTLP_PROTOCOL=grpc", "OTEL_BSP_SCHEDULE_DELAY=100")
-	b := s.book(client.Wish{Seat: 7, Customer: "ivan", Amount: messaging.MustAmount("1500")})
+	b := s.book(client.Wish{Seat: 7, Customer: "ivan", Amount: tickets.MustAmount("1500")})
 	if b.Status != "Cancelled" {
 		t.Fatalf("the booking is %s", b.Status)
 	}
@@ -151,16 +151,16 @@ func has(t *testing.T, attributes, want map[string]any) {
 func TestLogs(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
-	s.stop(messaging.Payments)
-	s.env[messaging.Payments] = append(s.env[messaging.Payments], "LOG_FORMAT=text")
-	s.start(messaging.Payments)
+	s.stop(tickets.Payments)
+	s.env[tickets.Payments] = append(s.env[tickets.Payments], "LOG_FORMAT=text")
+	s.start(tickets.Payments)
 	s.ready()
-	b := s.book(client.Wish{Seat: 7, Customer: "ivan", Amount: messaging.MustAmount("1500")})
+	b := s.book(client.Wish{Seat: 7, Customer: "ivan", Amount: tickets.MustAmount("1500")})
 	s.endWell()
 
 	for service, want := range map[string][]string{
-		messaging.Booking: {"→ BookingCreated", "← PaymentFailed", "← SeatReleased"},
-		messaging.Seats:   {"← BookingCreated", "→ SeatReserved", "← PaymentFailed", "→ SeatReleased"},
+		tickets.Booking: {"→ BookingCreated", "← PaymentFailed", "← SeatReleased"},
+		tickets.Seats:   {"← BookingCreated", "→ SeatReserved", "← PaymentFailed", "→ SeatReleased"},
 	} {
 		said := map[string]bool{}
 		for line := range strings.Lines(s.programs[service].stderr()) {
@@ -183,7 +183,7 @@ func TestLogs(t *testing.T) {
 			}
 		}
 	}
-	text := s.programs[messaging.Payments].stderr()
+	text := s.programs[tickets.Payments].stderr()
 	for _, msg := range []string{"← SeatReserved", "→ PaymentFailed"} {
 		want := `(?m)^\d\d:\d\d:\d\d\.\d{3} INF ` + msg + " booking=" + b.ID + " seat=7 .*trace_id=" + b.TraceID + "$"
 		if !regexp.MustCompile(want).MatchString(text) {

@@ -85,10 +85,11 @@ type Subscription struct {
 
 // Observation is a live view on some events.
 type Observation struct {
-	Keys   []string
-	Buffer int // 0: 256
-	Ready  func()
-	See    func(key string, m Message)
+	Exchange string // the events'
+	Keys     []string
+	Buffer   int // 0: 256
+	Ready    func()
+	See      func(key string, m Message)
 }
 
 // Delivery is one message, handed out by one session of a Consume.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,10 +14,6 @@ import (
 
 // ConsumerConfig says how a service consumes.
 type ConsumerConfig struct {
-	Service string
-	// RetryDelays are the waits before the second attempt, the third and so on;
-	// after the attempt that follows the last one a message is parked.
-	RetryDelays []time.Duration
 	// Prefetch is how many deliveries of each queue run at once; 0: 64.
 	Prefetch int
 	// Grace is how long running handlers may take when the consumer stops; 0: 10 s.
@@ -50,9 +47,10 @@ type ConsumerConfig struct {
 type Consumer struct {
 	cfg       ConsumerConfig
 	broker    Broker
-	publisher *Publisher
+	publisher *Publisher // which knows the system and the service, too
 	handlers  []Handler
 	log       *slog.Logger
+	tell      Instruments
 	tracer    tracer
 	counts    consumerCounts
 	byEvent   byEvent
@@ -61,9 +59,16 @@ type Consumer struct {
 
 type consumerCounts struct{ consumed, retried, parked, held metric.Int64Counter }
 
-// NewConsumer makes the Consumer of a service. It panics if two handlers
-// consume the same event.
-func NewConsumer(b Broker, p *Publisher, cfg ConsumerConfig, i Instruments, handlers ...Handler) *Consumer {
+// NewConsumer makes the Consumer of p's service, which publishes by p. Its error
+// says where the handlers and the routes of the service differ: there must be
+// one handler for each event that it consumes.
+func NewConsumer(b Broker, p *Publisher, cfg ConsumerConfig, i Instruments, handlers ...Handler) (*Consumer, error) {
+	if p == nil {
+		return nil, errors.New("a consumer needs the publisher of its service")
+	}
+	if err := p.checkHandlers(handlers); err != nil {
+		return nil, err
+	}
 	i = i.withDefaults()
 	if cfg.Prefetch == 0 {
 		cfg.Prefetch = 64
@@ -77,29 +82,45 @@ func NewConsumer(b Broker, p *Publisher, cfg ConsumerConfig, i Instruments, hand
 	if cfg.HoldLimit == 0 {
 		cfg.HoldLimit = 15 * time.Minute
 	}
-	seen := make(map[string]bool)
-	for _, h := range handlers {
-		if seen[h.event] {
-			panic(fmt.Sprintf("messaging: two handlers for %s", h.event))
-		}
-		seen[h.event] = true
-	}
-	counter := func(name, text string) metric.Int64Counter {
-		c, _ := i.MeterProvider.Meter(scope).Int64Counter("boxoffice.messages."+name, metric.WithDescription(text)) // fails on a bad name only
-		return c
-	}
 	c := &Consumer{
-		cfg: cfg, broker: b, publisher: p, handlers: handlers, log: i.Logger, tracer: newTracer(b, i), byEvent: newByEvent(),
+		cfg: cfg, broker: b, publisher: p, handlers: handlers, log: i.Logger, tell: i, tracer: newTracer(b, i), byEvent: newByEvent(p.routes.Consumes),
 		counts: consumerCounts{
-			consumed: counter("consumed", "Deliveries handled and acknowledged, by event."),
-			retried:  counter("retried", "Copies sent to wait for another attempt, by event, the attempt that failed, and the delay."),
-			parked:   counter("parked", "Messages parked in a dead queue by this service, by event."),
-			held:     counter("held", "Tries after which a delivery was held, by event."),
+			consumed: i.counter("consumed", "Deliveries handled and acknowledged, by event."),
+			retried:  i.counter("retried", "Copies sent to wait for another attempt, by event, the attempt that failed, and the delay."),
+			parked:   i.counter("parked", "Messages parked in a dead queue by this service, by event."),
+			held:     i.counter("held", "Tries after which a delivery was held, by event."),
 		},
 	}
 	c.limit.d.Store(int64(cfg.HoldLimit))
-	return c
+	return c, nil
 }
+
+// checkHandlers says where the handlers and the service's routes differ.
+func (p *Publisher) checkHandlers(handlers []Handler) error {
+	var errs []error
+	seen := make(map[string]bool)
+	for _, h := range handlers {
+		switch {
+		case h.wrong != nil:
+			errs = append(errs, h.wrong)
+		case seen[h.event]:
+			errs = append(errs, fmt.Errorf("two handlers for %s", h.event))
+		case !slices.Contains(p.routes.Consumes, h.event):
+			errs = append(errs, fmt.Errorf("a handler for %s, which the routes of %s do not have", h.event, p.service))
+		}
+		seen[h.event] = true
+	}
+	for _, e := range p.routes.Consumes {
+		if !seen[e] {
+			errs = append(errs, fmt.Errorf("no handler for %s, which %s consumes", e, p.service))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (c *Consumer) system() System { return c.publisher.system }
+
+func (c *Consumer) delays() []time.Duration { return c.publisher.system.RetryDelays }
 
 // Run consumes until ctx ends. Then it takes no more deliveries, gives the
 // running ones their grace, releases what is not settled by then, and returns
@@ -113,10 +134,10 @@ func (c *Consumer) Run(ctx context.Context) error {
 	for i, h := range c.handlers {
 		handle := h.with(c.cfg.Middleware)
 		running.Go(func() {
-			queue := QueueName(c.cfg.Service, h.event)
-			holds := &holds{log: c.log, queue: queue}
-			if n := len(c.cfg.RetryDelays); n > 0 {
-				holds.absence = c.cfg.RetryDelays[n-1]
+			queue := c.system().Queue(c.publisher.service, h.event)
+			holds := &holds{log: c.log, queue: queue, keyName: c.tell.KeyName}
+			if n := len(c.delays()); n > 0 {
+				holds.absence = c.delays()[n-1]
 			}
 			defer holds.stop()
 			err := c.broker.Consume(work, Subscription{

@@ -11,6 +11,7 @@ import (
 
 	"boxoffice/messaging"
 	"boxoffice/messaging/inproc"
+	"boxoffice/messaging/messagingtest"
 )
 
 // A store that is down for a day holds its messages for a day: none is parked,
@@ -22,31 +23,31 @@ func TestADayOfUnavailability(t *testing.T) {
 		server := inproc.New(inproc.Options{})
 		conn := server.Connect("payments")
 		defer func() { _ = conn.Close(context.Background()) }()
-		if err := conn.Declare(t.Context(), messaging.NewTopology(delays), messaging.TopologyDeclare); err != nil {
+		if err := conn.Declare(t.Context(), messagingtest.Topology(delays), messaging.TopologyDeclare); err != nil {
 			t.Fatal(err)
 		}
-		publisher := messaging.NewPublisher(conn, messaging.Payments, messaging.Instruments{})
+		publisher := messagingtest.Anybody(t, conn)
 		start := time.Now()
 		var handled []uuid.UUID
-		c := messaging.NewConsumer(conn, publisher, messaging.ConsumerConfig{Service: messaging.Payments, RetryDelays: delays},
-			messaging.Instruments{}, messaging.On(func(_ context.Context, e messaging.SeatReserved) ([]messaging.Event, error) {
+		c := messagingtest.Consumer(t, conn, messagingtest.Billing, messaging.ConsumerConfig{}, messaging.Instruments{}, delays,
+			messaging.On(func(_ context.Context, e messagingtest.ItemReserved) ([]messaging.Event, error) {
 				if time.Since(start) < 24*time.Hour {
 					return nil, messaging.Unavailable(errors.New("down"))
 				}
-				handled = append(handled, e.BookingID)
-				return []messaging.Event{messaging.PaymentSucceeded{BookingID: e.BookingID}}, nil
+				handled = append(handled, e.OrderID)
+				return []messaging.Event{messagingtest.PaymentTaken{OrderID: e.OrderID}}, nil
 			}))
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- c.Run(ctx) }()
-		e := messaging.SeatReserved{BookingID: uuid.New(), Seat: 5, Amount: messaging.MustAmount("450")}
+		e := messagingtest.ItemReserved{OrderID: uuid.New(), Item: 5}
 		if err := publisher.Publish(t.Context(), e); err != nil {
 			t.Fatal(err)
 		}
 		for time.Since(start) < 25*time.Hour {
 			time.Sleep(time.Minute)
 			synctest.Wait()
-			if parked, _ := server.Depth("payments.SeatReserved.dead"); parked != 0 {
+			if parked, _ := server.Depth("billing.ItemReserved.dead"); parked != 0 {
 				t.Fatalf("parked after %s", time.Since(start))
 			}
 		}
@@ -54,10 +55,10 @@ func TestADayOfUnavailability(t *testing.T) {
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
-		if len(handled) != 1 || handled[0] != e.BookingID {
+		if len(handled) != 1 || handled[0] != e.OrderID {
 			t.Errorf("handled %v", handled)
 		}
-		if n, _ := server.Depth("booking.PaymentSucceeded"); n != 1 {
+		if n, _ := server.Depth("orders.PaymentTaken"); n != 1 {
 			t.Errorf("%d outcomes", n)
 		}
 	})

@@ -29,18 +29,10 @@ type DeadLetters struct {
 	publisher *Publisher
 }
 
-// NewDeadLetters makes a DeadLetters; its redrives appear in the traces under service.
-func NewDeadLetters(b Broker, service string, i Instruments) *DeadLetters {
-	return &DeadLetters{broker: b, publisher: NewPublisher(b, service, i)}
-}
-
-// WorkQueues are the names of the queues whose messages may be parked.
-func WorkQueues() []string {
-	var names []string
-	for _, r := range routes() {
-		names = append(names, QueueName(r.service, r.event))
-	}
-	return names
+// NewDeadLetters makes a DeadLetters of a system; its redrives appear in the
+// traces under service, which need not be one of the system's.
+func NewDeadLetters(b Broker, s System, service string, i Instruments) *DeadLetters {
+	return &DeadLetters{broker: b, publisher: newPublisher(b, s, service, i)}
 }
 
 // List shows the parked messages of a work queue, oldest first; all stay parked.
@@ -51,7 +43,7 @@ func (d *DeadLetters) List(ctx context.Context, workQueue string, visit func(Dea
 }
 
 func (d *DeadLetters) browse(ctx context.Context, workQueue string, visit func(context.Context, Message) (bool, error)) error {
-	err := d.broker.Browse(ctx, DeadQueueName(workQueue), visit)
+	err := d.broker.Browse(ctx, DeadQueue(workQueue), visit)
 	if !errors.Is(err, ErrHeld) {
 		return err
 	}
@@ -92,7 +84,7 @@ func (d *DeadLetters) redrive(ctx context.Context, workQueue string, m Message) 
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	return d.publisher.sendCopy(ctx, ExchangeRedeliver, RedriveKey(workQueue), m)
+	return d.publisher.sendCopy(ctx, d.publisher.system.RedeliverExchange(), RedriveKey(workQueue), m)
 }
 
 // Drop removes the parked messages of a work queue that match, for good, and
@@ -131,25 +123,25 @@ func (d *DeadLetters) take(
 
 // DeadLetter is one parked message.
 type DeadLetter struct {
-	Queue     string // the work queue that failed
-	Event     string
-	BookingID string // "" if the message does not say
-	Reason    string
-	Service   string // the service that parked it; "" if the broker did
-	Attempts  int
-	TraceID   string
-	ParkedAt  time.Time // zero if unknown
-	Message   Message
+	Queue    string // the work queue that failed
+	Event    string
+	Key      string // of the event; "" if the message does not say
+	Reason   string
+	Service  string // the service that parked it; "" if the broker did
+	Attempts int
+	TraceID  string
+	ParkedAt time.Time // zero if unknown
+	Message  Message
 }
 
 func newDeadLetter(workQueue string, m Message) DeadLetter {
-	_, event, _ := strings.Cut(workQueue, ".")
+	event := workQueue[strings.LastIndexByte(workQueue, '.')+1:]
 	l := DeadLetter{
-		Queue: workQueue, Event: event, BookingID: m.CorrelationID, Message: m, Attempts: m.Attempt(),
+		Queue: workQueue, Event: event, Key: m.CorrelationID, Message: m, Attempts: m.Attempt(),
 		Reason: m.Header(HeaderReason), Service: m.Header(HeaderService), TraceID: m.Header(HeaderTraceID),
 	}
-	if id, ok := strings.CutSuffix(m.ID, "."+event); ok && l.BookingID == "" {
-		l.BookingID = id
+	if id, ok := strings.CutSuffix(m.ID, "."+event); ok && l.Key == "" {
+		l.Key = id
 	}
 	if parent := strings.Split(m.Header("traceparent"), "-"); l.TraceID == "" && len(parent) >= 4 {
 		l.TraceID = parent[1]

@@ -12,10 +12,11 @@ import (
 
 	"boxoffice/messaging"
 	"boxoffice/messaging/inproc"
+	"boxoffice/messaging/messagingtest"
 )
 
 const (
-	failedQueue = "payments.SeatReserved"
+	failedQueue = "billing.ItemReserved"
 	parent      = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	parentTrace = "0af7651916cd43dd8448eb211c80319c"
 )
@@ -24,11 +25,11 @@ const (
 func parking(t *testing.T, headers map[string]any, ids ...string) messaging.Broker {
 	t.Helper()
 	conn := inproc.New(inproc.Options{}).Connect("operator")
-	if err := conn.Declare(t.Context(), messaging.NewTopology([]time.Duration{time.Second}), messaging.TopologyDeclare); err != nil {
+	if err := conn.Declare(t.Context(), messagingtest.Topology([]time.Duration{time.Second}), messaging.TopologyDeclare); err != nil {
 		t.Fatal(err)
 	}
 	for _, id := range ids {
-		if err := conn.Publish(t.Context(), messaging.ExchangeDead, failedQueue, messaging.Message{ID: id, Headers: headers}); err != nil {
+		if err := conn.Publish(t.Context(), messagingtest.Shop().DeadExchange(), failedQueue, messaging.Message{ID: id, Headers: headers}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -76,7 +77,7 @@ func TestPrepareChangesTheBaggage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := parking(t, map[string]any{"traceparent": parent, "baggage": "fault=x,tenant=red", "other": "stays"}, "m")
-			d := messaging.NewDeadLetters(b, "operator", messaging.Instruments{})
+			d := messaging.NewDeadLetters(b, messagingtest.Shop(), "operator", messaging.Instruments{})
 			d.Prepare = test.prepare
 			if n, err := d.Redrive(t.Context(), failedQueue, all); n != 1 || err != nil {
 				t.Fatalf("%d, %v", n, err)
@@ -107,7 +108,7 @@ func TestBeforeEndsARun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := parking(t, nil, "1", "2", "3", "4", "5")
-			d := messaging.NewDeadLetters(b, "operator", messaging.Instruments{})
+			d := messaging.NewDeadLetters(b, messagingtest.Shop(), "operator", messaging.Instruments{})
 			var asked []string
 			d.Before = func(_ context.Context, l messaging.DeadLetter) error {
 				if asked = append(asked, l.Message.ID); len(asked) == 3 {
@@ -137,7 +138,7 @@ func (stuck) Publish(ctx context.Context, _, _ string, _ messaging.Message) erro
 func TestPublishingThatHangsEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := parking(t, nil, "1", "2")
-		d := messaging.NewDeadLetters(stuck{b}, "operator", messaging.Instruments{})
+		d := messaging.NewDeadLetters(stuck{b}, messagingtest.Shop(), "operator", messaging.Instruments{})
 		for _, timeout := range []time.Duration{0, time.Minute} {
 			d.PublishTimeout = timeout
 			began := time.Now()
@@ -158,27 +159,27 @@ func TestListOfStrangers(t *testing.T) {
 	b := parking(t, map[string]any{
 		"traceparent": parent, "x-attempt": 2,
 		"x-death": []any{map[string]any{"reason": "delivery_limit", "time": at}},
-	}, "b1.SeatReserved", "b1.Other")
-	if err := b.Publish(t.Context(), messaging.ExchangeDead, failedQueue, messaging.Message{Headers: map[string]any{"traceparent": "nonsense"}}); err != nil {
+	}, "b1.ItemReserved", "b1.Other")
+	if err := b.Publish(t.Context(), messagingtest.Shop().DeadExchange(), failedQueue, messaging.Message{Headers: map[string]any{"traceparent": "nonsense"}}); err != nil {
 		t.Fatal(err)
 	}
 	var got []messaging.DeadLetter
-	err := messaging.NewDeadLetters(b, "operator", messaging.Instruments{}).List(t.Context(), failedQueue, func(l messaging.DeadLetter) error {
+	err := messaging.NewDeadLetters(b, messagingtest.Shop(), "operator", messaging.Instruments{}).List(t.Context(), failedQueue, func(l messaging.DeadLetter) error {
 		l.Message = messaging.Message{}
 		got = append(got, l)
 		return nil
 	})
 	want := messaging.DeadLetter{
-		Queue: failedQueue, Event: "SeatReserved", BookingID: "b1", Reason: "parked by the broker: delivery_limit",
+		Queue: failedQueue, Event: "ItemReserved", Key: "b1", Reason: "parked by the broker: delivery_limit",
 		Attempts: 2, TraceID: parentTrace, ParkedAt: at,
 	}
 	if err != nil || len(got) != 3 {
 		t.Fatalf("%v, %v", got, err)
 	}
-	for i, l := range []messaging.DeadLetter{want, func() messaging.DeadLetter { l := want; l.BookingID = ""; return l }(), {
-		Queue: failedQueue, Event: "SeatReserved", Reason: "unknown", Attempts: 1,
+	for i, l := range []messaging.DeadLetter{want, func() messaging.DeadLetter { l := want; l.Key = ""; return l }(), {
+		Queue: failedQueue, Event: "ItemReserved", Reason: "unknown", Attempts: 1,
 	}} {
-		if g := got[i]; g.Reason != l.Reason || g.BookingID != l.BookingID || g.TraceID != l.TraceID || g.Attempts != l.Attempts ||
+		if g := got[i]; g.Reason != l.Reason || g.Key != l.Key || g.TraceID != l.TraceID || g.Attempts != l.Attempts ||
 			!g.ParkedAt.Equal(l.ParkedAt) || g.Queue != l.Queue || g.Event != l.Event || g.Service != "" {
 			t.Errorf("got  %+v\nwant %+v", g, l)
 		}

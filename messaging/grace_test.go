@@ -14,6 +14,7 @@ import (
 
 	"boxoffice/messaging"
 	"boxoffice/messaging/inproc"
+	"boxoffice/messaging/messagingtest"
 )
 
 // Who stops a service is told what it waits for, unless it takes less than a second.
@@ -25,15 +26,14 @@ func TestStoppingTellsWhatItWaitsFor(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			conn := inproc.New(inproc.Options{}).Connect("seats")
-			if err := conn.Declare(t.Context(), messaging.NewTopology([]time.Duration{time.Second}), messaging.TopologyDeclare); err != nil {
+			if err := conn.Declare(t.Context(), messagingtest.Topology([]time.Duration{time.Second}), messaging.TopologyDeclare); err != nil {
 				t.Fatal(err)
 			}
 			var log bytes.Buffer
 			i := messaging.Instruments{Logger: slog.New(slog.NewTextHandler(&log, nil))}
 			begun := make(chan struct{})
-			c := messaging.NewConsumer(conn, messaging.NewPublisher(conn, messaging.Seats, i),
-				messaging.ConsumerConfig{Service: messaging.Seats, Grace: 5 * time.Second}, i,
-				messaging.On(func(ctx context.Context, _ messaging.BookingCreated) ([]messaging.Event, error) {
+			c := messagingtest.Consumer(t, conn, messagingtest.Stock, messaging.ConsumerConfig{Grace: 5 * time.Second}, i, []time.Duration{time.Second},
+				messaging.On(func(ctx context.Context, _ messagingtest.OrderPlaced) ([]messaging.Event, error) {
 					close(begun)
 					select {
 					case <-time.After(takes):
@@ -44,8 +44,8 @@ func TestStoppingTellsWhatItWaitsFor(t *testing.T) {
 			ctx, stop := context.WithCancel(t.Context())
 			done := make(chan error)
 			go func() { done <- c.Run(ctx) }()
-			m := messaging.Message{Body: []byte(`{"bookingId":"` + uuid.NewString() + `","seat":5,"customer":"a","amount":1}`)}
-			if err := conn.Publish(t.Context(), messaging.ExchangeEvents, "BookingCreated", m); err != nil {
+			m := messaging.Message{Body: []byte(`{"orderId":"` + uuid.NewString() + `","item":5}`)}
+			if err := conn.Publish(t.Context(), messagingtest.Shop().EventsExchange(), "OrderPlaced", m); err != nil {
 				t.Fatal(err)
 			}
 			<-begun

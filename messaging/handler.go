@@ -12,6 +12,7 @@ import (
 // Handler consumes the events of one type. Make one with [On].
 type Handler struct {
 	event  string
+	wrong  error // why it cannot be used
 	decode func(body []byte) (Event, error)
 	handle func(context.Context, Event) ([]Event, error)
 }
@@ -31,11 +32,15 @@ type Handler struct {
 // It runs concurrently, up to the prefetch. Its context ends when the delivery
 // is lost or the service stops for good.
 func On[E Event](handle func(context.Context, E) ([]Event, error)) Handler {
-	return Handler{
-		event:  nameOf(reflect.TypeFor[E]()),
+	h := Handler{
+		event:  NameOf[E](),
 		decode: func(body []byte) (Event, error) { return decode[E](body) },
 		handle: func(ctx context.Context, e Event) ([]Event, error) { return handle(ctx, e.(E)) },
 	}
+	if kind := reflect.TypeFor[E]().Kind(); kind == reflect.Pointer || kind == reflect.Interface {
+		h.wrong = fmt.Errorf("a handler of %s: events are values, and its type is none", reflect.TypeFor[E]())
+	}
+	return h
 }
 
 // Event is the name of the event that h consumes.
@@ -44,9 +49,17 @@ func (h Handler) Event() string { return h.event }
 // maxBody is the largest body that can be an event: the door admits 64 KiB.
 const maxBody = 64 << 10
 
-var errTooLarge = fmt.Errorf("the body is larger than %d bytes", maxBody)
+var (
+	errTooLarge = fmt.Errorf("the body is larger than %d bytes", maxBody)
+	errNoKey    = errors.New("its key is empty")
+)
 
-func decode[E Event](body []byte) (Event, error) {
+func decode[E Event](body []byte) (_ Event, err error) {
+	defer func() {
+		if v := recover(); v != nil { // in the event's own UnmarshalJSON
+			err = fmt.Errorf("decode the body: %w", newPanicError(v))
+		}
+	}()
 	var e E
 	if len(body) == 0 {
 		return nil, errors.New("the body is empty")
@@ -55,16 +68,17 @@ func decode[E Event](body []byte) (Event, error) {
 		return nil, errTooLarge
 	}
 	if err := json.Unmarshal(body, &e); err != nil {
-		return nil, fmt.Errorf("the body is no %s: %w", nameOf(reflect.TypeFor[E]()), err)
+		return nil, fmt.Errorf("the body is no %s: %w", NameOf[E](), err)
 	}
-	if err := e.Validate(); err != nil {
-		return nil, fmt.Errorf("the body is no %s: %w", nameOf(reflect.TypeFor[E]()), err)
+	if err := check(e, body); err != nil {
+		return nil, fmt.Errorf("the body is no %s: %w", NameOf[E](), err)
 	}
 	return e, nil
 }
 
-// read decodes the delivery's event; every error from it is permanent.
-func (h Handler) read(m Message) (Event, error) {
+// Decode returns the event of a message. An error says that the message is none
+// that h consumes, which no retry can mend.
+func (h Handler) Decode(m Message) (Event, error) {
 	if m.Type != "" && m.Type != h.event {
 		return nil, fmt.Errorf("the message is of type %q, not %s", clip(m.Type, 100), h.event)
 	}

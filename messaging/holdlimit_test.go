@@ -15,6 +15,7 @@ import (
 
 	"boxoffice/messaging"
 	"boxoffice/messaging/inproc"
+	"boxoffice/messaging/messagingtest"
 )
 
 // impatient is a broker that takes back what is held for longer than a limit,
@@ -39,33 +40,33 @@ func (b impatient) Consume(ctx context.Context, s messaging.Subscription) error 
 	return b.Broker.Consume(ctx, s)
 }
 
-// held runs a consumer of SeatReserved for so long with one message, and
+// held runs a consumer of ItemReserved for so long with one message, and
 // returns how often it was delivered, what it logged, and how many are parked.
 func held(t *testing.T, b func(messaging.Broker) messaging.Broker, cfg messaging.ConsumerConfig, runs time.Duration,
 	handle func(context.Context) error,
 ) (handled int, log string, parked int) {
 	t.Helper()
-	cfg.Service, cfg.RetryDelays = messaging.Payments, []time.Duration{time.Second, 5 * time.Second}
+	delays := []time.Duration{time.Second, 5 * time.Second}
 	server := inproc.New(inproc.Options{})
 	conn := server.Connect("payments")
-	if err := conn.Declare(t.Context(), messaging.NewTopology(cfg.RetryDelays), messaging.TopologyDeclare); err != nil {
+	if err := conn.Declare(t.Context(), messagingtest.Topology(delays), messaging.TopologyDeclare); err != nil {
 		t.Fatal(err)
 	}
 	var written bytes.Buffer
 	i := messaging.Instruments{Logger: slog.New(slog.NewTextHandler(&written, nil))}
-	c := messaging.NewConsumer(b(conn), messaging.NewPublisher(conn, messaging.Payments, i), cfg, i,
-		messaging.On(func(ctx context.Context, e messaging.SeatReserved) ([]messaging.Event, error) {
+	c := messagingtest.Consumer(t, b(conn), messagingtest.Billing, cfg, i, delays,
+		messaging.On(func(ctx context.Context, e messagingtest.ItemReserved) ([]messaging.Event, error) {
 			if err := handle(ctx); err != nil {
 				return nil, err
 			}
 			handled++
-			return []messaging.Event{messaging.PaymentSucceeded{BookingID: e.BookingID}}, nil
+			return []messaging.Event{messagingtest.PaymentTaken{OrderID: e.OrderID}}, nil
 		}))
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() { done <- c.Run(ctx) }()
-	m := messaging.Message{Body: []byte(`{"bookingId":"` + uuid.NewString() + `","seat":5,"amount":450}`)}
-	if err := conn.Publish(t.Context(), messaging.ExchangeEvents, "SeatReserved", m); err != nil {
+	m := messaging.Message{Body: []byte(`{"orderId":"` + uuid.NewString() + `","item":5}`)}
+	if err := conn.Publish(t.Context(), messagingtest.Shop().EventsExchange(), "ItemReserved", m); err != nil {
 		t.Fatal(err)
 	}
 	time.Sleep(runs)
@@ -74,7 +75,7 @@ func held(t *testing.T, b func(messaging.Broker) messaging.Broker, cfg messaging
 	if err := errors.Join(<-done, conn.Close(context.Background())); err != nil {
 		t.Error(err)
 	}
-	parked, _ = server.Depth("payments.SeatReserved.dead")
+	parked, _ = server.Depth("billing.ItemReserved.dead")
 	return handled, written.String(), parked
 }
 
@@ -128,13 +129,9 @@ func TestAHandlerEndsWithTheHoldLimit(t *testing.T) {
 // An event that no queue takes keeps its delivery, too, but not for longer.
 func TestPublishingIsHeldNoLonger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		handled, log, parked := held(t, func(b messaging.Broker) messaging.Broker { return impatient{b, 20 * time.Second} },
-			messaging.ConsumerConfig{HoldLimit: 10 * time.Second, Middleware: []messaging.Middleware{func(messaging.HandleFunc) messaging.HandleFunc {
-				return func(context.Context, *messaging.Delivery, messaging.Event) ([]messaging.Event, error) {
-					return []messaging.Event{nowhere{}}, nil
-				}
-			}}}, time.Hour, nil)
-		if handled != 0 || parked != 0 || strings.Contains(log, "the broker takes deliveries back") {
+		handled, log, parked := held(t, func(b messaging.Broker) messaging.Broker { return unroutable{impatient{b, 20 * time.Second}} },
+			messaging.ConsumerConfig{HoldLimit: 10 * time.Second}, time.Hour, func(context.Context) error { return nil })
+		if handled == 0 || parked != 0 || strings.Contains(log, "the broker takes deliveries back") {
 			t.Errorf("handled %d times, %d are parked:\n%s", handled, parked, log)
 		}
 		if !strings.Contains(log, "still holding deliveries") || strings.Count(log, "level=WARN") > 65 {
@@ -143,8 +140,12 @@ func TestPublishingIsHeldNoLonger(t *testing.T) {
 	})
 }
 
-// nowhere is an event that nobody consumes.
-type nowhere struct{}
+// unroutable is a broker without queues for events.
+type unroutable struct{ messaging.Broker }
 
-func (nowhere) BookingKey() string { return "b" }
-func (nowhere) Validate() error    { return nil }
+func (b unroutable) Publish(ctx context.Context, exchange, key string, m messaging.Message) error {
+	if exchange == messagingtest.Shop().EventsExchange() {
+		return messaging.ErrUnroutable
+	}
+	return b.Broker.Publish(ctx, exchange, key, m)
+}

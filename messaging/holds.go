@@ -19,6 +19,7 @@ const calm = 5 * time.Second
 type holds struct {
 	log     *slog.Logger
 	queue   string
+	keyName string
 	absence time.Duration // of what waits outside; it will be back
 
 	mu         sync.Mutex
@@ -31,7 +32,7 @@ type holds struct {
 
 // tried counts a try after which in is held.
 func (h *holds) tried(ctx context.Context, in *inFlight, err error, next time.Duration) {
-	h.log.DebugContext(ctx, "held; trying again", "queue", h.queue, "booking", clip(in.d.CorrelationID, 100),
+	h.log.DebugContext(ctx, "held; trying again", "queue", h.queue, h.keyName, clip(in.d.CorrelationID, 100),
 		"error", err, "in", next.Round(time.Millisecond))
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -47,7 +48,7 @@ func (h *holds) tried(ctx context.Context, in *inFlight, err error, next time.Du
 	switch r, say := h.streak.Failed(err); {
 	case say && r.Tries == 1:
 		h.log.WarnContext(ctx, "holding deliveries, until what they need works again", "queue", h.queue,
-			"booking", clip(in.d.CorrelationID, 100), "error", err)
+			h.keyName, clip(in.d.CorrelationID, 100), "error", err)
 	case say:
 		h.log.WarnContext(ctx, "still holding deliveries", "queue", h.queue, "held", h.now, "held so far", h.deliveries,
 			"waiting outside", h.outside, "tries", r.Tries, "since", r.Since, "error", err)

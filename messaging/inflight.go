@@ -64,14 +64,15 @@ func (in *inFlight) run(ctx context.Context) error {
 }
 
 func (in *inFlight) decide(ctx context.Context) error {
-	event, err := in.h.read(in.d.Message)
+	event, err := in.h.Decode(in.d.Message)
 	if err != nil {
 		return in.park(ctx, err)
 	}
-	if n := in.c.cfg.RenewAfter; n > 0 && in.d.Count >= n && len(in.c.cfg.RetryDelays) > 0 {
+	if n := in.c.cfg.RenewAfter; n > 0 && in.d.Count >= n && len(in.c.delays()) > 0 {
 		return in.renew(ctx)
 	}
-	logEvent(ctx, in.c.log, "← "+in.h.event, event, slog.Int("attempt", in.d.Attempt()))
+	ctx = in.c.system().carry(ctx, in.d.Message)
+	in.c.tell.logEvent(ctx, "← "+in.h.event, event, slog.Int("attempt", in.d.Attempt()))
 	return in.work(ctx, event)
 }
 
@@ -90,7 +91,7 @@ func (in *inFlight) work(ctx context.Context, event Event) error {
 	}
 	for _, e := range out {
 		err := in.publish(ctx, func(ctx context.Context) error { return in.c.publisher.Publish(ctx, e) })
-		if errors.Is(err, ErrUnfit) { // never will be
+		if errors.Is(err, ErrUnfit) || errors.Is(err, ErrRefused) { // never will be
 			return in.failed(ctx, Permanent(err))
 		}
 		if err != nil {
@@ -119,9 +120,9 @@ func (in *inFlight) handleInTime(ctx context.Context, event Event) ([]Event, err
 
 // holdOutside goes on holding the message, but in a wait queue.
 func (in *inFlight) holdOutside(ctx context.Context, err error) error {
-	delays := in.c.cfg.RetryDelays
+	delays := in.c.delays()
 	delay := delays[len(delays)-1]
-	in.c.log.DebugContext(ctx, "held for long; a copy waits outside", "queue", in.d.Queue, "booking", clip(in.d.CorrelationID, 100),
+	in.c.log.DebugContext(ctx, "held for long; a copy waits outside", "queue", in.d.Queue, in.c.tell.KeyName, clip(in.d.CorrelationID, 100),
 		"error", err, "in", delay, "wait queue", in.waitQueue(delay))
 	in.outside = true
 	return in.waitOutside(ctx, delay)
@@ -129,9 +130,9 @@ func (in *inFlight) holdOutside(ctx context.Context, err error) error {
 
 // renew makes the broker count anew how often the message came back.
 func (in *inFlight) renew(ctx context.Context) error {
-	delay := slices.Min(in.c.cfg.RetryDelays)
+	delay := slices.Min(in.c.delays())
 	in.c.log.WarnContext(ctx, "came back often; a copy waits outside, so that the broker does not park it", "queue", in.d.Queue,
-		"booking", clip(in.d.CorrelationID, 100), "delivered before", in.d.Delivered(), "in", delay, "wait queue", in.waitQueue(delay))
+		in.c.tell.KeyName, clip(in.d.CorrelationID, 100), "delivered before", in.d.Delivered(), "in", delay, "wait queue", in.waitQueue(delay))
 	return in.waitOutside(ctx, delay)
 }
 
@@ -145,18 +146,19 @@ func (in *inFlight) waitOutside(ctx context.Context, delay time.Duration) error 
 
 // wait has a copy wait out a delay; the span says where, and how long.
 func (in *inFlight) wait(ctx context.Context, delay time.Duration, m Message, count metric.Int64Counter, labels ...attribute.KeyValue) error {
-	in.span.SetAttributes(attribute.String("boxoffice.wait_queue", in.waitQueue(delay)), attribute.String("boxoffice.wait_delay", delay.String()))
-	return in.moveTo(ctx, ExchangeRetry, RetryKey(delay, in.d.Queue), m, count, labels...)
+	in.span.SetAttributes(attribute.String(in.c.tell.Namespace+".wait_queue", in.waitQueue(delay)),
+		attribute.String(in.c.tell.Namespace+".wait_delay", delay.String()))
+	return in.moveTo(ctx, in.c.system().RetryExchange(), RetryKey(delay, in.d.Queue), m, count, labels...)
 }
 
 func (in *inFlight) waitQueue(delay time.Duration) string {
-	return WaitQueueName(in.c.cfg.Service, delay)
+	return in.c.system().WaitQueue(in.c.publisher.service, delay)
 }
 
 // failed sends a copy to wait for the next attempt, or parks the message.
 func (in *inFlight) failed(ctx context.Context, err error) error {
-	attempt, delays := in.d.Attempt(), in.c.cfg.RetryDelays
-	log := in.c.log.With("queue", in.d.Queue, "booking", in.d.CorrelationID, "attempt", attempt, "error", err)
+	attempt, delays := in.d.Attempt(), in.c.delays()
+	log := in.c.log.With("queue", in.d.Queue, in.c.tell.KeyName, clip(in.d.CorrelationID, 100), "attempt", attempt, "error", err)
 	if p, ok := errors.AsType[*panicError](err); ok {
 		log = log.With("stack", string(p.stack))
 	}
@@ -176,15 +178,15 @@ func (in *inFlight) failed(ctx context.Context, err error) error {
 // park puts a copy, with the reason, into the dead queue.
 func (in *inFlight) park(ctx context.Context, reason error) error {
 	fail(in.span, reason)
-	in.c.log.ErrorContext(ctx, "parked", "queue", DeadQueueName(in.d.Queue), "booking", clip(in.d.CorrelationID, 100),
+	in.c.log.ErrorContext(ctx, "parked", "queue", DeadQueue(in.d.Queue), in.c.tell.KeyName, clip(in.d.CorrelationID, 100),
 		"attempt", in.d.Attempt(), "reason", reason)
 	m := in.d.copyForRepublish()
 	m.Headers[HeaderReason] = clip(reason.Error(), 1000)
-	m.Headers[HeaderService] = in.c.cfg.Service
+	m.Headers[HeaderService] = in.c.publisher.service
 	m.Headers[HeaderAttempt] = int64(in.d.Attempt())
 	m.Headers[HeaderTraceID] = in.span.SpanContext().TraceID().String()
 	m.Headers[HeaderParkedAt] = time.Now().UTC().Format(time.RFC3339)
-	return in.moveTo(ctx, ExchangeDead, in.d.Queue, m, in.c.counts.parked)
+	return in.moveTo(ctx, in.c.system().DeadExchange(), in.d.Queue, m, in.c.counts.parked)
 }
 
 // moveTo publishes a copy, confirmed, and only then acknowledges the original.
@@ -201,9 +203,10 @@ func (in *inFlight) moveTo(ctx context.Context, exchange, key string, m Message,
 }
 
 // publish holds the delivery until the broker has taken what follows from it.
-// What no broker takes is an error that wraps ErrUnfit.
+// What no broker takes is an error that wraps ErrUnfit, and what must not be
+// published one that wraps ErrRefused.
 func (in *inFlight) publish(ctx context.Context, send func(context.Context) error) error {
-	held := func(err error) bool { return !errors.Is(err, ErrUnfit) }
+	held := func(err error) bool { return !errors.Is(err, ErrUnfit) && !errors.Is(err, ErrRefused) }
 	return in.untilAvailable(ctx, held, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, in.c.cfg.PublishTimeout)
 		defer cancel()
@@ -250,7 +253,7 @@ func (in *inFlight) unsettled(ctx context.Context) error {
 
 // heldUntil is when the message is to wait elsewhere, if there is anywhere.
 func (in *inFlight) heldUntil() (end time.Time, bounded bool) {
-	return in.began.Add(in.c.limit.get()), len(in.c.cfg.RetryDelays) > 0 && !in.outside
+	return in.began.Add(in.c.limit.get()), len(in.c.delays()) > 0 && !in.outside
 }
 
 func (in *inFlight) ack(ctx context.Context, count metric.Int64Counter, labels ...attribute.KeyValue) error {

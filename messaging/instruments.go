@@ -1,6 +1,7 @@
 package messaging
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 
@@ -20,16 +21,21 @@ type Instruments struct {
 	TracerProvider trace.TracerProvider
 	MeterProvider  metric.MeterProvider
 	Propagator     propagation.TextMapPropagator
+	// Namespace begins the names of metrics and of the attributes that the
+	// semantic conventions do not have; "": messaging.
+	Namespace string
+	// KeyName is what an event's key is called in the log; "": key.
+	KeyName string
 }
 
 // byEvent is the attribute of a counter, made once for each event: making it
 // for each message costs more than counting.
 type byEvent map[string]metric.MeasurementOption
 
-func newByEvent() byEvent {
-	by := make(byEvent)
-	for _, r := range routes() {
-		by[r.event] = metric.WithAttributeSet(attribute.NewSet(attribute.String("event", r.event)))
+func newByEvent(events []string) byEvent {
+	by := make(byEvent, len(events))
+	for _, e := range events {
+		by[e] = metric.WithAttributeSet(attribute.NewSet(attribute.String("event", e)))
 	}
 	return by
 }
@@ -43,7 +49,12 @@ func (by byEvent) count(ctx context.Context, c metric.Int64Counter, event string
 	c.Add(ctx, 1, option)
 }
 
-const scope = "boxoffice/messaging"
+func (i Instruments) scope() string { return i.Namespace + "/messaging" }
+
+func (i Instruments) counter(name, text string) metric.Int64Counter {
+	c, _ := i.MeterProvider.Meter(i.scope()).Int64Counter(i.Namespace+".messages."+name, metric.WithDescription(text)) // fails on a bad name only
+	return c
+}
 
 func (i Instruments) withDefaults() Instruments {
 	if i.Logger == nil {
@@ -55,6 +66,7 @@ func (i Instruments) withDefaults() Instruments {
 	if i.MeterProvider == nil {
 		i.MeterProvider = noop.NewMeterProvider()
 	}
+	i.Namespace, i.KeyName = cmp.Or(i.Namespace, "messaging"), cmp.Or(i.KeyName, "key")
 	if i.Propagator == nil {
 		i.Propagator = propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{})
 	}

@@ -5,41 +5,64 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/metric"
 )
 
-// Publisher publishes the events of one service.
+// Publisher publishes the events of one service of a system.
 type Publisher struct {
 	broker    Broker
+	system    System
 	service   string
-	log       *slog.Logger
+	routes    Routes
+	tell      Instruments
 	tracer    tracer
 	published metric.Int64Counter
 	byEvent   byEvent
 }
 
-// NewPublisher makes the Publisher of a service.
-func NewPublisher(b Broker, service string, i Instruments) *Publisher {
-	i = i.withDefaults()
-	published, _ := i.MeterProvider.Meter(scope).Int64Counter("boxoffice.messages.published",
-		metric.WithDescription("Events published and confirmed, by event.")) // fails on a bad name only
-	return &Publisher{broker: b, service: service, log: i.Logger, tracer: newTracer(b, i), published: published, byEvent: newByEvent()}
+// NewPublisher makes the Publisher of a service. Its error says what is wrong
+// with the system.
+func NewPublisher(b Broker, s System, service string, i Instruments) (*Publisher, error) {
+	if err := s.Validate(); err != nil {
+		return nil, fmt.Errorf("the system %s: %w", s.Prefix, err)
+	}
+	routes, err := s.routesOf(service)
+	if err != nil {
+		return nil, err
+	}
+	p := newPublisher(b, s, service, i)
+	p.routes = routes
+	return p, nil
 }
 
-// Publish publishes e to the events exchange and returns nil once the broker
-// has stored it in the queue of every service that consumes it. After an error
-// it may be stored or not: publish it again. The trace context and the baggage
-// of ctx travel with it.
+// newPublisher makes a Publisher that only moves what others have published.
+func newPublisher(b Broker, s System, service string, i Instruments) *Publisher {
+	i = i.withDefaults()
+	return &Publisher{
+		broker: b, system: s, service: service, tell: i, tracer: newTracer(b, i),
+		published: i.counter("published", "Events published and confirmed, by event."), byEvent: newByEvent(s.Events()),
+	}
+}
+
+// ErrRefused is the error, wrapped, of an event that was not published, because
+// no consumer would take it or the service has no route for it. It is a mistake
+// of the program: publishing it again does not help.
+var ErrRefused = errors.New("the event cannot be published")
+
+// Publish publishes e and returns nil once the broker has stored it in the queue
+// of every service that consumes it. After an error it may be stored or not:
+// publish it again, unless the error wraps ErrRefused or ErrUnfit. The trace
+// context, the baggage and the carried headers of ctx travel with it.
 func (p *Publisher) Publish(ctx context.Context, e Event) error {
 	name := EventName(e)
-	body, err := json.Marshal(e)
+	body, err := p.encode(name, e)
 	if err != nil {
-		return fmt.Errorf("encode %s: %w", name, err)
+		return fmt.Errorf("%w: %s: %w", ErrRefused, name, err)
 	}
-	key := e.BookingKey()
+	key := e.Key()
 	m := Message{
 		ID:            key + "." + name,
 		Type:          name,
@@ -47,14 +70,31 @@ func (p *Publisher) Publish(ctx context.Context, e Event) error {
 		CorrelationID: key,
 		ContentType:   "application/json",
 		Timestamp:     time.Now(),
+		Headers:       p.carried(ctx),
 		Body:          body,
 	}
-	if err := p.send(ctx, ExchangeEvents, name, m); err != nil {
+	err = p.send(ctx, p.system.EventsExchange(), name, m)
+	if errors.Is(err, ErrUnroutable) && slices.Contains(p.routes.Unheard, name) {
+		err = nil // nobody has to hear it
+	}
+	if err != nil {
 		return err
 	}
 	p.byEvent.count(ctx, p.published, name)
-	logEvent(ctx, p.log, "→ "+name, e)
+	p.tell.logEvent(ctx, "→ "+name, e)
 	return nil
+}
+
+// encode returns the body of e, or why it must not be published.
+func (p *Publisher) encode(name string, e Event) ([]byte, error) {
+	if !slices.Contains(p.routes.Publishes, name) {
+		return nil, fmt.Errorf("the routes of %s do not have it", p.service)
+	}
+	body, err := json.Marshal(e)
+	if err != nil {
+		return nil, fmt.Errorf("encode: %w", err)
+	}
+	return body, check(e, body)
 }
 
 // send publishes m under a producer span. It owns m's headers.
@@ -77,19 +117,7 @@ func (p *Publisher) sendCopy(ctx context.Context, exchange, key string, m Messag
 	if !errors.Is(err, ErrUnfit) {
 		return err
 	}
-	p.log.WarnContext(ctx, "a copy is moved without the headers that came with the message, which cannot be sent",
+	p.tell.Logger.WarnContext(ctx, "a copy is moved without the headers that came with the message, which cannot be sent",
 		"key", key, "message", clip(m.ID, 100), "error", err)
 	return p.send(ctx, exchange, key, bare)
-}
-
-// logEvent writes one line of the saga: the event, its booking and its seat.
-func logEvent(ctx context.Context, log *slog.Logger, text string, e Event, more ...slog.Attr) {
-	if !log.Enabled(ctx, slog.LevelInfo) {
-		return
-	}
-	attrs := append(make([]slog.Attr, 0, 4), slog.String("booking", e.BookingKey()))
-	if seat := seatOf(e); seat != 0 {
-		attrs = append(attrs, slog.Int("seat", seat))
-	}
-	log.LogAttrs(ctx, slog.LevelInfo, text, append(attrs, more...)...)
 }

@@ -17,13 +17,15 @@ type tracer struct {
 	trace.Tracer
 	propagator propagation.TextMapPropagator
 	system     attribute.KeyValue
+	namespace  string
 }
 
 func newTracer(b Broker, i Instruments) tracer {
 	return tracer{
-		Tracer:     i.TracerProvider.Tracer(scope),
+		Tracer:     i.TracerProvider.Tracer(i.scope()),
 		propagator: i.Propagator,
 		system:     semconv.MessagingSystemKey.String(b.System()),
+		namespace:  i.Namespace,
 	}
 }
 
@@ -48,8 +50,8 @@ func (t tracer) startProcess(ctx context.Context, d *Delivery) (context.Context,
 	if span.IsRecording() {
 		span.SetAttributes(t.attributes(&d.Message, d.Exchange+":"+d.Key+":"+d.Queue, d.Key)...)
 		span.SetAttributes(semconv.MessagingOperationName("process"), semconv.MessagingOperationTypeProcess,
-			attribute.String("boxoffice.queue", d.Queue), attribute.Int("boxoffice.attempt", d.Attempt()),
-			attribute.Int("boxoffice.delivery_count", d.Delivered()))
+			attribute.String(t.namespace+".queue", d.Queue), attribute.Int(t.namespace+".attempt", d.Attempt()),
+			attribute.Int(t.namespace+".delivery_count", d.Delivered()))
 	}
 	return ctx, span
 }

@@ -22,6 +22,7 @@ import (
 
 	"boxoffice/messaging"
 	"boxoffice/messaging/inproc"
+	"boxoffice/messaging/messagingtest"
 )
 
 // seen is what a consumer told of the copies that waited.
@@ -31,14 +32,14 @@ type seen struct {
 	counts map[string]int // of the counter of retries, by its labels
 }
 
-// wait consumes one SeatReserved until its payment is published or it is
+// wait consumes one ItemReserved until its payment is published or it is
 // parked, with delays of 1 s and 5 s.
 func wait(t *testing.T, attempt any, cfg messaging.ConsumerConfig, handle func(try int) error) seen {
 	t.Helper()
-	cfg.Service, cfg.RetryDelays = messaging.Payments, []time.Duration{time.Second, 5 * time.Second}
+	delays := []time.Duration{time.Second, 5 * time.Second}
 	server := inproc.New(inproc.Options{})
 	conn := server.Connect("payments")
-	if err := conn.Declare(t.Context(), messaging.NewTopology(cfg.RetryDelays), messaging.TopologyDeclare); err != nil {
+	if err := conn.Declare(t.Context(), messagingtest.Topology(delays), messaging.TopologyDeclare); err != nil {
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
@@ -49,17 +50,17 @@ func wait(t *testing.T, attempt any, cfg messaging.ConsumerConfig, handle func(t
 		MeterProvider:  sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)),
 	}
 	tries := 0
-	c := messaging.NewConsumer(conn, messaging.NewPublisher(conn, messaging.Payments, i), cfg, i,
-		messaging.On(func(_ context.Context, e messaging.SeatReserved) ([]messaging.Event, error) {
+	c := messagingtest.Consumer(t, conn, messagingtest.Billing, cfg, i, delays,
+		messaging.On(func(_ context.Context, e messagingtest.ItemReserved) ([]messaging.Event, error) {
 			tries++
-			return []messaging.Event{messaging.PaymentSucceeded{BookingID: e.BookingID}}, handle(tries)
+			return []messaging.Event{messagingtest.PaymentTaken{OrderID: e.OrderID}}, handle(tries)
 		}))
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() { done <- c.Run(ctx) }()
 	id := uuid.New()
-	m := messaging.Message{Headers: map[string]any{messaging.HeaderAttempt: attempt}, Body: []byte(`{"bookingId":"` + id.String() + `","seat":5,"amount":450.00}`)}
-	if err := conn.Publish(t.Context(), messaging.ExchangeEvents, "SeatReserved", m); err != nil {
+	m := messaging.Message{Headers: map[string]any{messaging.HeaderAttempt: attempt}, Body: []byte(`{"orderId":"` + id.String() + `","item":5}`)}
+	if err := conn.Publish(t.Context(), messagingtest.Shop().EventsExchange(), "ItemReserved", m); err != nil {
 		t.Fatal(err)
 	}
 	time.Sleep(time.Minute)
@@ -72,9 +73,9 @@ func wait(t *testing.T, attempt any, cfg messaging.ConsumerConfig, handle func(t
 	for _, s := range spans.Ended() {
 		if strings.HasPrefix(s.Name(), "process ") {
 			set := attribute.NewSet(s.Attributes()...)
-			a, _ := set.Value("boxoffice.attempt")
-			q, _ := set.Value("boxoffice.wait_queue")
-			d, _ := set.Value("boxoffice.wait_delay")
+			a, _ := set.Value("messaging.attempt")
+			q, _ := set.Value("messaging.wait_queue")
+			d, _ := set.Value("messaging.wait_delay")
 			got.spans = append(got.spans, strings.TrimSpace(fmt.Sprint(a.AsInt64(), " ", q.AsString(), " ", d.AsString())))
 		}
 	}
@@ -90,7 +91,7 @@ func retries(t *testing.T, r *sdkmetric.ManualReader) map[string]int {
 	counts := map[string]int{}
 	for _, scope := range all.ScopeMetrics {
 		for _, m := range scope.Metrics {
-			if m.Name != "boxoffice.messages.retried" {
+			if m.Name != "messaging.messages.retried" {
 				continue
 			}
 			for _, p := range m.Data.(metricdata.Sum[int64]).DataPoints {
@@ -127,9 +128,9 @@ var errBroken = errors.New("broken")
 func TestARetryCanBeFollowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		wait(t, nil, messaging.ConsumerConfig{}, func(int) error { return errBroken }).want(t,
-			map[string]int{"attempt=1,delay=1s,event=SeatReserved": 1, "attempt=2,delay=5s,event=SeatReserved": 1},
-			[]string{"1 payments.wait.1000ms 1s", "2 payments.wait.5000ms 5s", "3"},
-			`failed: 1s "wait queue"=payments.wait.1000ms`, `failed: 5s "wait queue"=payments.wait.5000ms`)
+			map[string]int{"attempt=1,delay=1s,event=ItemReserved": 1, "attempt=2,delay=5s,event=ItemReserved": 1},
+			[]string{"1 billing.wait.1000ms 1s", "2 billing.wait.5000ms 5s", "3"},
+			`failed: 1s "wait queue"=billing.wait.1000ms`, `failed: 5s "wait queue"=billing.wait.5000ms`)
 	})
 }
 
@@ -150,7 +151,7 @@ func TestAWaitThatIsNoRetryCanBeFollowed(t *testing.T) {
 				return messaging.Unavailable(errBroken)
 			}
 			return nil
-		}).want(t, map[string]int{}, []string{"1", "1 payments.wait.5000ms 5s"}, `held for long: 5s "wait queue"=payments.wait.5000ms`)
+		}).want(t, map[string]int{}, []string{"1", "1 billing.wait.5000ms 5s"}, `held for long: 5s "wait queue"=billing.wait.5000ms`)
 	})
 	synctest.Test(t, func(t *testing.T) {
 		lost := false
@@ -165,6 +166,6 @@ func TestAWaitThatIsNoRetryCanBeFollowed(t *testing.T) {
 			}
 		}
 		wait(t, nil, messaging.ConsumerConfig{RenewAfter: 1, Middleware: []messaging.Middleware{lose}}, func(int) error { return nil }).want(t,
-			map[string]int{}, []string{"1", "1", "1 payments.wait.1000ms 1s"}, `came back often: 1s "wait queue"=payments.wait.1000ms`)
+			map[string]int{}, []string{"1", "1", "1 billing.wait.1000ms 1s"}, `came back often: 1s "wait queue"=billing.wait.1000ms`)
 	})
 }

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"boxoffice/internal/client"
-	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // answerLimit is how long a service may take to say who it is.
@@ -35,9 +35,9 @@ func allAnswer(ctx context.Context, parts ...part) error {
 func (p part) answers(ctx context.Context) error {
 	path, field, query := "stats", "accepting", url.Values(nil)
 	switch p.name {
-	case messaging.Seats:
+	case tickets.Seats:
 		path, field, query = "seats", "held", url.Values{"limit": {"1"}}
-	case messaging.Payments:
+	case tickets.Payments:
 		path, field, query = "payments", "payments", url.Values{"limit": {"1"}}
 	}
 	ctx, cancel := p.soon(ctx)

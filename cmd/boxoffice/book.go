@@ -9,18 +9,18 @@ import (
 	"time"
 
 	"boxoffice/internal/client"
-	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // bookCmd makes one booking.
 type bookCmd struct {
 	bookingURL
 
-	Seat     int              `required:"" placeholder:"N" help:"The seat's number."`
-	Customer string           `required:"" placeholder:"NAME" help:"Who books."`
-	Amount   messaging.Amount `required:"" placeholder:"A" help:"What is to be paid, with at most two decimals."`
-	Fault    string           `type:"given" placeholder:"SCRIPT" help:"A fault script for this booking, where the lab is on."`
-	Timeout  time.Duration    `default:"2m" help:"How long to wait for the outcome."`
+	Seat     int            `required:"" placeholder:"N" help:"The seat's number."`
+	Customer string         `required:"" placeholder:"NAME" help:"Who books."`
+	Amount   tickets.Amount `required:"" placeholder:"A" help:"What is to be paid, with at most two decimals."`
+	Fault    string         `type:"given" placeholder:"SCRIPT" help:"A fault script for this booking, where the lab is on."`
+	Timeout  time.Duration  `default:"2m" help:"How long to wait for the outcome."`
 
 	JaegerURL string `name:"jaeger-url" env:"JAEGER_URL" placeholder:"URL" help:"Jaeger, for a link to the booking's trace."`
 }
@@ -47,7 +47,7 @@ func (b *bookCmd) Run(ctx context.Context, c console) error {
 	ctx, cancel := context.WithTimeout(ctx, b.Timeout)
 	defer cancel()
 	if b.Fault != "" {
-		err := part{messaging.Booking, service}.labOn(ctx) // else the script would be ignored
+		err := part{tickets.Booking, service}.labOn(ctx) // else the script would be ignored
 		if errors.Is(err, errLabOff) {
 			err = &codedError{fmt.Errorf("--fault: %w", err), exitUsage}
 		}

@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"boxoffice/internal/config"
-	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // bookingCmd runs the booking service.
@@ -35,7 +35,7 @@ func (b *bookingCmd) Check() error {
 // Run runs the service until ctx ends.
 func (b *bookingCmd) Run(ctx context.Context, c console) error {
 	at := place{address: string(b.BookingAddr), variable: "BOOKING_ADDR", database: b.DatabaseURL}
-	return runAlone(ctx, c, messaging.Booking, b.Log, b.Service, b.BrokerURL, at, bookingBuilder(b.Booking))
+	return runAlone(ctx, c, tickets.Booking, b.Log, b.Service, b.BrokerURL, at, bookingBuilder(b.Booking))
 }
 
 // runAlone runs one service in a process of its own.

@@ -12,6 +12,7 @@ import (
 	"boxoffice/internal/config"
 	"boxoffice/internal/plain"
 	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // deadCmd is the commands about parked messages.
@@ -62,11 +63,11 @@ type deadWhich struct {
 
 // queues are the work queues that are meant.
 func (w deadWhich) queues() ([]string, error) {
-	all := messaging.WorkQueues()
+	all := tickets.System(nil).WorkQueues()
 	if w.Queue == "" {
 		return all, nil
 	}
-	queue := strings.TrimSuffix(w.Queue, messaging.DeadQueueName(""))
+	queue := strings.TrimSuffix(w.Queue, messaging.DeadQueue(""))
 	switch {
 	case slices.Contains(all, queue):
 		return []string{queue}, nil
@@ -84,7 +85,7 @@ func isID(text string) bool {
 }
 
 func (w deadWhich) matches(l messaging.DeadLetter) bool {
-	return w.ID == "" || w.ID == l.Message.ID || w.ID == l.BookingID
+	return w.ID == "" || w.ID == l.Message.ID || w.ID == l.Key
 }
 
 // none says that there is nothing: an error, if there was to be something.

@@ -75,7 +75,7 @@ func writeTable(c console, letters []messaging.DeadLetter) error {
 		if event == "" {
 			event = l.Event
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", l.Queue, short(event, 40), short(l.BookingID, 40),
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", l.Queue, short(event, 40), short(l.Key, 40),
 			short(l.Reason, 60), l.Attempts, age(l.ParkedAt), short(l.TraceID, 40))
 	}
 	return w.Flush()

@@ -75,13 +75,13 @@ func writeLetter(out io.Writer, l messaging.DeadLetter) error {
 		parked = fmt.Sprintf("%s, %s ago, by %s", l.ParkedAt.Format(time.RFC3339), age(l.ParkedAt), by)
 	}
 	m := l.Message
-	fmt.Fprintln(out, messaging.DeadQueueName(l.Queue))
+	fmt.Fprintln(out, messaging.DeadQueue(l.Queue))
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, line := range [][2]string{
 		{"message", m.ID},
 		{"type", m.Type},
 		{"from", m.AppID},
-		{"booking", l.BookingID},
+		{"booking", l.Key},
 		{"trace", l.TraceID},
 		{"parked", parked},
 		{"attempts", strconv.Itoa(l.Attempts)},

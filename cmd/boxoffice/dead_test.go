@@ -15,6 +15,7 @@ import (
 	"boxoffice/internal/config"
 	"boxoffice/internal/telemetry"
 	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 const (
@@ -42,7 +43,7 @@ func newDesk(t *testing.T, at connector) desk {
 			t.Error(err)
 		}
 	})
-	if err := b.Declare(t.Context(), messaging.NewTopology([]time.Duration{time.Second}), messaging.TopologyDeclare); err != nil {
+	if err := b.Declare(t.Context(), tickets.Topology([]time.Duration{time.Second}), messaging.TopologyDeclare); err != nil {
 		t.Fatal(err)
 	}
 	return desk{t, b}
@@ -53,7 +54,7 @@ func (d desk) park(queue string, bookings ...string) {
 	d.Helper()
 	service, event, _ := strings.Cut(queue, ".")
 	for _, id := range bookings {
-		err := d.Publish(d.Context(), messaging.ExchangeDead, queue, messaging.Message{
+		err := d.Publish(d.Context(), tickets.ExchangeDead, queue, messaging.Message{
 			ID: id + "." + event, Type: event, AppID: "elsewhere", CorrelationID: id, ContentType: "application/json",
 			Headers: map[string]any{
 				messaging.HeaderReason: "the cause of " + id, messaging.HeaderService: service, messaging.HeaderAttempt: 4,
@@ -131,7 +132,7 @@ const (
 func newRedrive(d desk, pause time.Duration) *redrive {
 	o := newOperator(d.Broker, &telemetry.Telemetry{}, console{io.Discard, io.Discard}, "inproc:", time.Hour)
 	return &redrive{
-		operator: o, queues: messaging.WorkQueues(), match: func(messaging.DeadLetter) bool { return true }, pause: pause, round: roundLimit,
+		operator: o, queues: tickets.System(nil).WorkQueues(), match: func(messaging.DeadLetter) bool { return true }, pause: pause, round: roundLimit,
 	}
 }
 
@@ -229,7 +230,7 @@ func TestRate(t *testing.T) {
 func TestWriteLetter(t *testing.T) {
 	t.Parallel()
 	l := messaging.DeadLetter{
-		Queue: failedQueue, BookingID: "b1", Reason: "no\x1b[31m such\nthing\there", Attempts: 3, TraceID: parkedTrace, Service: "seats",
+		Queue: failedQueue, Key: "b1", Reason: "no\x1b[31m such\nthing\there", Attempts: 3, TraceID: parkedTrace, Service: "seats",
 		ParkedAt: time.Now().Add(-3 * time.Hour).UTC(),
 		Message: messaging.Message{
 			ID: "b1.PaymentFailed", Type: "PaymentFailed", AppID: "payments", ContentType: "application/json",

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // definitionsCmd prints what RabbitMQ is to load when it boots.
@@ -31,7 +31,7 @@ Examples:
 
 // Run prints them.
 func (d *definitionsCmd) Run(c console) error {
-	text, err := brokerDefinitions(messaging.NewTopology(d.RetryDelays), brokerPasswords{
+	text, err := brokerDefinitions(tickets.System(d.RetryDelays), brokerPasswords{
 		booking: d.BookingBrokerPassword, seats: d.SeatsBrokerPassword, payments: d.PaymentsBrokerPassword,
 		observer: d.ObserverBrokerPassword, admin: d.AdminBrokerPassword,
 	})

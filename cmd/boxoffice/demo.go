@@ -13,7 +13,7 @@ import (
 	"boxoffice/internal/client"
 	"boxoffice/internal/config"
 	"boxoffice/internal/telemetry"
-	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // demoCmd makes the four bookings.
@@ -125,10 +125,10 @@ func fourBookings(ctx context.Context, url string, out io.Writer) (cancelled *bo
 	defer service.Close()
 	sold := ""
 	for _, w := range []client.Wish{
-		{Seat: 5, Customer: "olena", Amount: messaging.MustAmount("450")},
-		{Seat: 5, Customer: "petro", Amount: messaging.MustAmount("450")},
-		{Seat: 7, Customer: "ivan", Amount: messaging.MustAmount("1500")},
-		{Seat: 7, Customer: "maria", Amount: messaging.MustAmount("600")}, // once ivan's seat is free again
+		{Seat: 5, Customer: "olena", Amount: tickets.MustAmount("450")},
+		{Seat: 5, Customer: "petro", Amount: tickets.MustAmount("450")},
+		{Seat: 7, Customer: "ivan", Amount: tickets.MustAmount("1500")},
+		{Seat: 7, Customer: "maria", Amount: tickets.MustAmount("600")}, // once ivan's seat is free again
 	} {
 		b, err := book(ctx, service, w, func(string) func() { return func() {} })
 		if err != nil {

@@ -8,7 +8,7 @@ import (
 
 	"boxoffice/internal/client"
 	"boxoffice/internal/config"
-	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // scene is the settings of all three services.
@@ -29,9 +29,9 @@ func (s scene) open(ctx context.Context, p process, data string) (hosts, error) 
 		address        config.Address
 		build          builder
 	}{
-		{messaging.Booking, "BOOKING_ADDR", s.BookingAddr, bookingBuilder(s.Booking)},
-		{messaging.Seats, "SEATS_ADDR", s.SeatsAddr, seatsBuilder(s.Seats)},
-		{messaging.Payments, "PAYMENTS_ADDR", s.PaymentsAddr, paymentsBuilder(s.Payments)},
+		{tickets.Booking, "BOOKING_ADDR", s.BookingAddr, bookingBuilder(s.Booking)},
+		{tickets.Seats, "SEATS_ADDR", s.SeatsAddr, seatsBuilder(s.Seats)},
+		{tickets.Payments, "PAYMENTS_ADDR", s.PaymentsAddr, paymentsBuilder(s.Payments)},
 	} {
 		at := place{address: part.address.Local(), variable: part.variable, database: "sqlite:"}
 		if data != "" {
@@ -71,7 +71,7 @@ func (h *host) ready(ctx context.Context) error {
 		return err
 	}
 	defer c.Close()
-	if err := c.Ready(ctx); err != nil || h.name != messaging.Booking {
+	if err := c.Ready(ctx); err != nil || h.name != tickets.Booking {
 		return err
 	}
 	return c.Accepting(ctx)

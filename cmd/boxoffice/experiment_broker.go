@@ -12,6 +12,7 @@ import (
 	"boxoffice/internal/experiment"
 	"boxoffice/internal/lab"
 	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // mostConnecting is how long to wait for a broker that cannot be reached.
@@ -81,11 +82,11 @@ func parkedOn(b messaging.Broker) parkedLetters { return parkedLetters{b} }
 // List is the messages, in any queue.
 func (p parkedLetters) List(ctx context.Context, bookingID string) ([]messaging.DeadLetter, error) {
 	return lookPatiently(ctx, bookingID, func() (list []messaging.DeadLetter, others held, err error) {
-		letters := messaging.NewDeadLetters(p.broker, operatorName, messaging.Instruments{})
+		letters := messaging.NewDeadLetters(p.broker, tickets.System(nil), operatorName, messaging.Instruments{})
 		letters.Held = addTo(&others)
-		for _, queue := range messaging.WorkQueues() {
+		for _, queue := range tickets.System(nil).WorkQueues() {
 			err := letters.List(ctx, queue, func(l messaging.DeadLetter) error {
-				if bookingID == "" || l.BookingID == bookingID {
+				if bookingID == "" || l.Key == bookingID {
 					list = append(list, l)
 				}
 				return nil
@@ -122,10 +123,10 @@ func lookPatiently(ctx context.Context, bookingID string, look func() ([]messagi
 
 // Redrive sends them back, without their fault scripts.
 func (p parkedLetters) Redrive(ctx context.Context, bookingID string) (n int, err error) {
-	letters := messaging.NewDeadLetters(p.broker, operatorName, messaging.Instruments{})
+	letters := messaging.NewDeadLetters(p.broker, tickets.System(nil), operatorName, messaging.Instruments{})
 	letters.Prepare = lab.Without
-	for _, queue := range messaging.WorkQueues() {
-		m, err := letters.Redrive(ctx, queue, func(l messaging.DeadLetter) bool { return l.BookingID == bookingID })
+	for _, queue := range tickets.System(nil).WorkQueues() {
+		m, err := letters.Redrive(ctx, queue, func(l messaging.DeadLetter) bool { return l.Key == bookingID })
 		if n += m; err != nil {
 			return n, err
 		}

@@ -113,7 +113,7 @@ func (b embeddedBroker) empty(ctx context.Context, _, deadline time.Time) (depth
 		left := 0
 		depths = map[string]int{}
 		for _, queue := range b.server.Queues() {
-			if !strings.HasSuffix(queue, messaging.DeadQueueName("")) {
+			if !strings.HasSuffix(queue, messaging.DeadQueue("")) {
 				ready, unacked := b.server.Depth(queue)
 				depths[queue] = ready + unacked
 				left += depths[queue]

@@ -14,6 +14,7 @@ import (
 	"boxoffice/internal/client"
 	"boxoffice/internal/config"
 	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // explainCmd says where a booking stands.
@@ -70,7 +71,7 @@ func (e *explainCmd) Run(ctx context.Context, c console) error {
 	}
 	f.reservation = f.row(ctx, seats, "reservations/")
 	f.payment = f.row(ctx, payments, "payments/")
-	f.note(messaging.Booking, booking.get(ctx, "stats", &f.door))
+	f.note(tickets.Booking, booking.get(ctx, "stats", &f.door))
 	if f.booking.Finished() { // what is parked matters little to it: it is not waited for
 		e.Timeout = min(e.Timeout, time.Second)
 	}

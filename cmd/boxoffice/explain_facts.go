@@ -9,6 +9,7 @@ import (
 	"boxoffice/internal/plain"
 	"boxoffice/internal/verify"
 	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // facts are what is known of one booking.
@@ -59,7 +60,7 @@ func (f *facts) explain(now time.Time) []string {
 	}
 	for _, l := range f.parked {
 		lines = append(lines, fmt.Sprintf("A message is parked in %s, after attempt %d: %s",
-			messaging.DeadQueueName(l.Queue), l.Attempts, plain.Line(l.Reason)))
+			messaging.DeadQueue(l.Queue), l.Attempts, plain.Line(l.Reason)))
 	}
 	if f.unlooked != "" {
 		lines = append(lines, "Whether a message of it is parked is not known: "+f.unlooked)
@@ -77,8 +78,8 @@ func because(reason string) string {
 
 func (f *facts) seatsSays() string {
 	switch r := f.reservation; {
-	case f.silent[messaging.Seats] != "":
-		return f.silent[messaging.Seats]
+	case f.silent[tickets.Seats] != "":
+		return f.silent[tickets.Seats]
 	case r == nil:
 		return "knows nothing of it"
 	case r.Status == "reserved":
@@ -90,8 +91,8 @@ func (f *facts) seatsSays() string {
 
 func (f *facts) paymentsSays() string {
 	switch p := f.payment; {
-	case f.silent[messaging.Payments] != "":
-		return f.silent[messaging.Payments]
+	case f.silent[tickets.Payments] != "":
+		return f.silent[tickets.Payments]
 	case p == nil:
 		return "knows nothing of it"
 	default:
@@ -106,7 +107,7 @@ func (f *facts) waitsIn() []string {
 	switch {
 	case b.Finished():
 		return nil
-	case f.silent[messaging.Seats] != "" || f.silent[messaging.Payments] != "":
+	case f.silent[tickets.Seats] != "" || f.silent[tickets.Payments] != "":
 		return []string{"an event that is not known, as a service does not answer, or was not asked"}
 	case b.Status == "Cancelled" && r.is("released"):
 		return []string{"booking.SeatReleased"}
@@ -164,7 +165,7 @@ func (f *facts) finishedParked(l messaging.DeadLetter, known bool) []string {
 	}
 	return []string{
 		fmt.Sprintf("%s. %s %s, after attempt %d: %s",
-			state, stillParked(len(f.parked)), messaging.DeadQueueName(l.Queue), l.Attempts, plain.Line(l.Reason)),
+			state, stillParked(len(f.parked)), messaging.DeadQueue(l.Queue), l.Attempts, plain.Line(l.Reason)),
 		"What to do: " + advice,
 		fmt.Sprintf("  boxoffice dead drop %s --id %s%s", l.Queue, f.booking.ID, f.at()),
 	}

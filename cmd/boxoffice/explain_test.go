@@ -9,6 +9,7 @@ import (
 	"boxoffice/internal/client"
 	"boxoffice/internal/telemetry"
 	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 func TestExplainEachState(t *testing.T) {
@@ -85,7 +86,7 @@ func TestExplainEachState(t *testing.T) {
 		"nobody can look":     {"Pending", false, facts{unlooked: "refused"}, []string{"is parked is not known: refused"}, "dead redrive"},
 	} {
 		f := c.f
-		f.booking = client.Booking{ID: "b1", Customer: "olena", Seat: 5, Amount: messaging.MustAmount("450"), Status: c.status, SeatReleased: c.released, CreatedAt: now.Add(-3 * time.Second), TraceID: "t1"}
+		f.booking = client.Booking{ID: "b1", Customer: "olena", Seat: 5, Amount: tickets.MustAmount("450"), Status: c.status, SeatReleased: c.released, CreatedAt: now.Add(-3 * time.Second), TraceID: "t1"}
 		f.door.Broker = "ok"
 		text := strings.Join(f.explain(now), "\n")
 		for _, want := range append(c.want, "booking   olena, seat 5, 450: "+c.status+", made 3s ago", "trace     t1") {

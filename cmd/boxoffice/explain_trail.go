@@ -16,6 +16,7 @@ import (
 	"boxoffice/internal/plain"
 	"boxoffice/internal/telemetry"
 	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // trail is what the booking's trace tells. Only what has ended is in it.
@@ -92,7 +93,7 @@ func (t trail) latestCopy(queue string) *telemetry.Span {
 }
 
 // toWait begins the name of the span of a copy that is sent to wait.
-const toWait = "publish " + messaging.ExchangeRetry + " "
+const toWait = "publish " + tickets.ExchangeRetry + " "
 
 // retry says where a copy of a message waits, if the trail shows one.
 func (f *facts) retry(queue string, now time.Time) string {
@@ -115,7 +116,7 @@ func (f *facts) retry(queue string, now time.Time) string {
 		when += ", and Jaeger, which hears of it some seconds late, knows no more"
 	}
 	service, _, _ := strings.Cut(queue, ".")
-	in := messaging.WaitQueueName(service, wait)
+	in := tickets.WaitQueue(service, wait)
 	handled := slices.IndexFunc(f.trail.spans, func(s telemetry.Span) bool { return s.ID == sent.ParentID })
 	if handled < 0 { // it ended later, and is on its way
 		return fmt.Sprintf("A copy of its message waits in %s, as which attempt is not known yet; it %s.", in, when)

@@ -12,7 +12,7 @@ import (
 	"boxoffice/internal/client"
 	"boxoffice/internal/load"
 	"boxoffice/internal/plain"
-	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // loadCmd drives the door.
@@ -30,9 +30,9 @@ type loadCmd struct {
 	Settle   time.Duration `default:"1m" help:"How long the last outcomes may take after that."`
 	Retries  int           `placeholder:"N" help:"How often a booking that is refused with 429 or 503 is tried again, each time after its Retry-After."`
 
-	Seats      int              `default:"1000000" help:"Seats are drawn from 1 to N."`
-	SeatChoice load.Choice      `default:"unique" enum:"unique,random,hot" help:"unique: each seat once. random. hot: four of five bookings want a seat of the first fifth."`
-	Amount     messaging.Amount `default:"100" help:"What is to be paid for each."`
+	Seats      int            `default:"1000000" help:"Seats are drawn from 1 to N."`
+	SeatChoice load.Choice    `default:"unique" enum:"unique,random,hot" help:"unique: each seat once. random. hot: four of five bookings want a seat of the first fifth."`
+	Amount     tickets.Amount `default:"100" help:"What is to be paid for each."`
 
 	JSON        bool `name:"json" help:"Print the result as JSON."`
 	AllowRemote bool `help:"Load a service that is not on this machine."`
@@ -74,7 +74,7 @@ func (l *loadCmd) Check() error {
 	within("max-outstanding", l.maxOutstanding(), 1, 100_000)
 	within("count", l.Count, 0, 1_000_000_000)
 	within("retries", l.Retries, 0, 1000)
-	within("seats", l.Seats, 1, messaging.MaxSeat)
+	within("seats", l.Seats, 1, tickets.MaxSeat)
 	if r := l.rate(); !(r >= 0.01 && r <= 1_000_000) { // NaN is neither
 		errs = append(errs, fmt.Errorf("--rate=%v must be from 0.01 to 1000000", r))
 	}

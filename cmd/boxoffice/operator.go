@@ -12,6 +12,7 @@ import (
 
 	"boxoffice/internal/telemetry"
 	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // operatorName is who acts, in traces and in the broker's list of connections.
@@ -56,7 +57,7 @@ func newOperator(b messaging.Broker, t *telemetry.Telemetry, c console, url stri
 		instruments.TracerProvider = t.TracerProvider
 	}
 	o := &operator{
-		letters: messaging.NewDeadLetters(b, operatorName, instruments), broker: b, telemetry: t,
+		letters: messaging.NewDeadLetters(b, tickets.System(nil), operatorName, instruments), broker: b, telemetry: t,
 		console: c, url: url, patience: patience, doing: "connecting",
 	}
 	o.letters.Held = addTo(&o.held)
@@ -74,7 +75,7 @@ func (o *operator) close(ctx context.Context) {
 func (o *operator) list(ctx context.Context, queues []string, match func(messaging.DeadLetter) bool) ([]messaging.DeadLetter, error) {
 	var list []messaging.DeadLetter
 	for _, queue := range queues {
-		o.says("looking into %s", messaging.DeadQueueName(queue))
+		o.says("looking into %s", messaging.DeadQueue(queue))
 		err := o.letters.List(ctx, queue, func(l messaging.DeadLetter) error {
 			if match(l) {
 				list = append(list, l)

@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"boxoffice/internal/config"
-	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // paymentsCmd runs the payments service.
@@ -30,5 +30,5 @@ func (p *paymentsCmd) Check() error { return errors.Join(p.Connections.Check(), 
 // Run runs the service until ctx ends.
 func (p *paymentsCmd) Run(ctx context.Context, c console) error {
 	at := place{address: string(p.PaymentsAddr), variable: "PAYMENTS_ADDR", database: p.DatabaseURL}
-	return runAlone(ctx, c, messaging.Payments, p.Log, p.Service, p.BrokerURL, at, paymentsBuilder(p.Payments))
+	return runAlone(ctx, c, tickets.Payments, p.Log, p.Service, p.BrokerURL, at, paymentsBuilder(p.Payments))
 }

@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"boxoffice/internal/config"
-	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // seatsCmd runs the seats service.
@@ -30,5 +30,5 @@ func (s *seatsCmd) Check() error { return errors.Join(s.Connections.Check(), s.C
 // Run runs the service until ctx ends.
 func (s *seatsCmd) Run(ctx context.Context, c console) error {
 	at := place{address: string(s.SeatsAddr), variable: "SEATS_ADDR", database: s.DatabaseURL}
-	return runAlone(ctx, c, messaging.Seats, s.Log, s.Service, s.BrokerURL, at, seatsBuilder(s.Seats))
+	return runAlone(ctx, c, tickets.Seats, s.Log, s.Service, s.BrokerURL, at, seatsBuilder(s.Seats))
 }

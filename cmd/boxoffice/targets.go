@@ -12,7 +12,7 @@ import (
 	"boxoffice/internal/client"
 	"boxoffice/internal/plain"
 	"boxoffice/internal/verify"
-	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // bookingURL is where the booking service answers.
@@ -105,6 +105,6 @@ func connect(t verify.Targets) (booking, seats, payments part, err error) {
 		errs = append(errs, err)
 		return part{name, c}
 	}
-	booking, seats, payments = to(messaging.Booking, t.Booking), to(messaging.Seats, t.Seats), to(messaging.Payments, t.Payments)
+	booking, seats, payments = to(tickets.Booking, t.Booking), to(tickets.Seats, t.Seats), to(tickets.Payments, t.Payments)
 	return booking, seats, payments, errors.Join(errs...)
 }

@@ -12,6 +12,7 @@ import (
 	"boxoffice/internal/httpserver"
 	"boxoffice/internal/lab"
 	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // deadJSON is parked messages, how many more there are than an answer holds, and
@@ -52,7 +53,7 @@ type letterJSON struct {
 
 func toLetterJSON(l messaging.DeadLetter) letterJSON {
 	j := letterJSON{
-		Key: letterKey(l), Queue: l.Queue, Event: l.Event, BookingID: l.BookingID, Reason: l.Reason, Service: l.Service, Attempts: l.Attempts,
+		Key: letterKey(l), Queue: l.Queue, Event: l.Event, BookingID: l.Key, Reason: l.Reason, Service: l.Service, Attempts: l.Attempts,
 		TraceID: l.TraceID, ParkedAt: l.ParkedAt, ID: l.Message.ID, Type: l.Message.Type, AppID: l.Message.AppID,
 		ContentType: l.Message.ContentType, Headers: l.Message.Headers,
 	}
@@ -70,7 +71,7 @@ func (j *letterJSON) letter() messaging.DeadLetter {
 		m.Body = []byte(j.Body)
 	}
 	return messaging.DeadLetter{
-		Queue: j.Queue, Event: j.Event, BookingID: j.BookingID, Reason: j.Reason, Service: j.Service, Attempts: j.Attempts,
+		Queue: j.Queue, Event: j.Event, Key: j.BookingID, Reason: j.Reason, Service: j.Service, Attempts: j.Attempts,
 		TraceID: j.TraceID, ParkedAt: j.ParkedAt, Message: m,
 	}
 }
@@ -193,7 +194,7 @@ func readRedrive(c echo.Context) (which deadWhich, keepFault bool, err error) {
 
 func (u *upLab) letters() *messaging.DeadLetters {
 	t := u.host.telemetry
-	return messaging.NewDeadLetters(u.host.broker, operatorName, messaging.Instruments{
+	return messaging.NewDeadLetters(u.host.broker, tickets.System(nil), operatorName, messaging.Instruments{
 		Logger: t.Logger, TracerProvider: t.TracerProvider, MeterProvider: t.MeterProvider, Propagator: t.Propagator,
 	})
 }

@@ -12,6 +12,7 @@ import (
 
 	"boxoffice/internal/httpserver"
 	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // dropJSON says which messages to drop, by the keys that a list of them had:
@@ -43,7 +44,7 @@ func (u *upLab) postDrop(c echo.Context) error {
 		left[key]++
 	}
 	letters, answer := u.letters(), droppedJSON{}
-	for _, queue := range messaging.WorkQueues() {
+	for _, queue := range tickets.System(nil).WorkQueues() {
 		n, err := letters.Drop(c.Request().Context(), queue, func(l messaging.DeadLetter) bool {
 			key := letterKey(l)
 			left[key]--

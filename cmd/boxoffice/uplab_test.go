@@ -15,6 +15,7 @@ import (
 	"boxoffice/internal/config"
 	"boxoffice/internal/telemetry"
 	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // openUp is what `up` runs, on free ports in this process, with a desk at its broker.
@@ -51,11 +52,11 @@ func openUp(t *testing.T) (d desk, url string, recorder *telemetry.Recorder) {
 func (d desk) parkByService(url string) (booking string) {
 	d.Helper()
 	id := uuid.Must(uuid.NewV7())
-	body, err := json.Marshal(messaging.PaymentSucceeded{BookingID: id})
+	body, err := json.Marshal(tickets.PaymentSucceeded{BookingID: id})
 	if err != nil {
 		d.Fatal(err)
 	}
-	err = d.Publish(d.Context(), messaging.ExchangeEvents, "PaymentSucceeded", messaging.Message{
+	err = d.Publish(d.Context(), tickets.ExchangeEvents, "PaymentSucceeded", messaging.Message{
 		ID: id.String() + ".PaymentSucceeded", Type: "PaymentSucceeded", CorrelationID: id.String(), Body: body,
 		Headers: map[string]any{"traceparent": parkedParent, "baggage": parkedFault},
 	})
@@ -154,7 +155,7 @@ func TestUpLabOverHTTP(t *testing.T) {
 	t.Parallel()
 	d, url, _ := openUp(t)
 	for range 40 { // more than an answer holds
-		err := d.Publish(t.Context(), messaging.ExchangeDead, failedQueue, messaging.Message{
+		err := d.Publish(t.Context(), tickets.ExchangeDead, failedQueue, messaging.Message{
 			ID: "large", Body: []byte(strings.Repeat("x", 64<<10)),
 		})
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 	"boxoffice/internal/client"
 	"boxoffice/internal/plain"
 	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 const (
@@ -62,7 +63,7 @@ func parkedIn(ctx context.Context, url string) (parkedReport, error) {
 	}
 	defer up.Close()
 	var answer deadJSON
-	err = part{messaging.Booking, up}.get(ctx, "lab/dead", &answer)
+	err = part{tickets.Booking, up}.get(ctx, "lab/dead", &answer)
 	p, refused := errors.AsType[*client.ProblemError](err)
 	_, stranger := errors.AsType[*client.StrangerError](err) // has said before that it is booking: it is who stands in front
 	switch {
@@ -91,7 +92,7 @@ func (p parkedReport) write(out io.Writer) {
 			if p.more > 0 && l.Queue == last { // and queues after it may have some
 				few = "at least "
 			}
-			fmt.Fprintf(w, "parked: %s%d in %s\n", few, n, messaging.DeadQueueName(l.Queue))
+			fmt.Fprintf(w, "parked: %s%d in %s\n", few, n, messaging.DeadQueue(l.Queue))
 		}
 		if i < mostListed {
 			fmt.Fprintln(w, "     "+describeParked(l))
@@ -115,5 +116,5 @@ func describeParked(l messaging.DeadLetter) string {
 	if event := l.Message.Type; event != l.Event && event != "" {
 		reason = short(event, 40) + ": " + reason
 	}
-	return fmt.Sprintf("booking %s\ttrace %s\t%s", short(cmp.Or(l.BookingID, unknown), 40), short(cmp.Or(l.TraceID, unknown), 40), reason)
+	return fmt.Sprintf("booking %s\ttrace %s\t%s", short(cmp.Or(l.Key, unknown), 40), short(cmp.Or(l.TraceID, unknown), 40), reason)
 }

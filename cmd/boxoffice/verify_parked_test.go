@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // fills parks so many messages of bookings called b001 and so on.
@@ -49,7 +50,7 @@ func TestVerifyListsWhatIsParkedAtUp(t *testing.T) {
 	release()
 
 	for range 5 { // more than an answer holds
-		err := d.Publish(t.Context(), messaging.ExchangeDead, failedQueue, messaging.Message{ID: "large", Body: []byte(strings.Repeat("x", 500_000))})
+		err := d.Publish(t.Context(), tickets.ExchangeDead, failedQueue, messaging.Message{ID: "large", Body: []byte(strings.Repeat("x", 500_000))})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +62,7 @@ func TestVerifyListsWhatIsParkedOnRabbitMQ(t *testing.T) {
 	t.Parallel()
 	d, url := rabbitDesk(t)
 	d.fills(failedQueue, 2)
-	err := d.Publish(t.Context(), messaging.ExchangeDead, "payments.SeatReserved", messaging.Message{
+	err := d.Publish(t.Context(), tickets.ExchangeDead, "payments.SeatReserved", messaging.Message{
 		ID: "m", Type: "Stray\x1b", Headers: map[string]any{messaging.HeaderReason: strings.Repeat("no\n", 100)},
 	})
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 
 	"boxoffice/internal/client"
 	"boxoffice/internal/verify"
-	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // stage is three services that say what a test has planted.
@@ -104,7 +104,7 @@ func (s *stage) verify(t *testing.T, args ...string) (code int, stdout, stderr s
 
 // newStage has seven bookings of which nothing is wrong.
 func newStage() *stage {
-	price := messaging.MustAmount("450.5")
+	price := tickets.MustAmount("450.5")
 	s := &stage{}
 	s.Total, s.Free = 10, 7
 	for i := range 7 {
@@ -164,12 +164,12 @@ func TestVerifyFindsEachViolation(t *testing.T) {
 		"not paid":         {func(s *stage) { s.Payments = slices.Delete(s.Payments, 2, 3) }, 3, confirmed, "with 0 payments"},
 		"charged twice":    {func(s *stage) { s.charge(confirmed) }, 3, confirmed, "was charged 2 times"},
 		"wrong amount": {
-			func(s *stage) { s.Payments[confirmed].Amount = messaging.MustAmount("45") }, 3, confirmed, "costs 450.5, but 45 was paid",
+			func(s *stage) { s.Payments[confirmed].Amount = tickets.MustAmount("45") }, 3, confirmed, "costs 450.5, but 45 was paid",
 		},
 		"charged in vain":    {func(s *stage) { s.charge(cancelled) }, 3, cancelled, "is Cancelled, but was charged once"},
 		"a Rejected charged": {func(s *stage) { s.charge(rejected) }, 3, rejected, "is Rejected, but was charged once"},
 		"charged too much": {
-			func(s *stage) { s.Charges[confirmed].Amount = messaging.MustAmount("451") }, 3, confirmed, "costs 450.5, but 451 was charged",
+			func(s *stage) { s.Charges[confirmed].Amount = tickets.MustAmount("451") }, 3, confirmed, "costs 450.5, but 451 was charged",
 		},
 		"paid in vain":      {func(s *stage) { s.Payments[5].Status = "succeeded" }, 3, cancelled, "is Cancelled, but its payment succeeded"},
 		"a Cancelled holds": {func(s *stage) { s.hold(cancelled) }, 4, cancelled, "is Cancelled, but holds seat 7"},
@@ -190,7 +190,7 @@ func TestVerifyFindsEachViolation(t *testing.T) {
 }
 
 func (s *stage) charge(booking int) {
-	s.Charges = append(s.Charges, verify.Charge{BookingID: s.Bookings[booking].ID, Amount: messaging.MustAmount("5")})
+	s.Charges = append(s.Charges, verify.Charge{BookingID: s.Bookings[booking].ID, Amount: tickets.MustAmount("5")})
 }
 
 func (s *stage) hold(booking int) {
@@ -214,7 +214,7 @@ func TestVerifyFindsWhatIsNotOfABooking(t *testing.T) {
 		},
 		"nobody's charge": {
 			func(s *stage) {
-				s.Charges = append(s.Charges, verify.Charge{BookingID: stranger, Amount: messaging.MustAmount("5")})
+				s.Charges = append(s.Charges, verify.Charge{BookingID: stranger, Amount: tickets.MustAmount("5")})
 			},
 			`3  .* 1 violation\n     booking ` + stranger.String() + `  trace unknown  was charged 5, but does not exist\n`,
 		},

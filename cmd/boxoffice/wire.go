@@ -11,6 +11,7 @@ import (
 	"boxoffice/services/booking"
 	"boxoffice/services/payments"
 	"boxoffice/services/seats"
+	"boxoffice/tickets"
 )
 
 // connector gives a service its connection to the broker.
@@ -45,14 +46,14 @@ func refused(err error) bool { return rabbitmq.Refused(err) }
 
 func (b rabbitBroker) connect(service string, log *slog.Logger) (messaging.Broker, error) {
 	return rabbitmq.Open(b.url, rabbitmq.Options{
-		Name: "boxoffice " + service, Logger: log, Gate: b.gate, ProbeKey: messaging.ProbeKey(service),
+		Name: "boxoffice " + service, Logger: log, Gate: b.gate, Probe: tickets.System(nil).Probe(service),
 	})
 }
 
 // brokerDefinitions is what RabbitMQ is to load when it boots.
-func brokerDefinitions(t messaging.Topology, p brokerPasswords) ([]byte, error) {
-	return rabbitmq.Definitions(t, map[string]string{
-		messaging.Booking: p.booking, messaging.Seats: p.seats, messaging.Payments: p.payments,
+func brokerDefinitions(s messaging.System, p brokerPasswords) ([]byte, error) {
+	return rabbitmq.Definitions(s, map[string]string{
+		tickets.Booking: p.booking, tickets.Seats: p.seats, tickets.Payments: p.payments,
 		rabbitmq.Observer: p.observer, rabbitmq.Admin: p.admin,
 	})
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/google/uuid"
 
 	"boxoffice/internal/verify"
-	"boxoffice/messaging"
 	"boxoffice/services/booking"
+	"boxoffice/tickets"
 )
 
 // With payments away for ten minutes the budgets fill, the door says that it
@@ -22,7 +22,7 @@ func TestTheDoorBoundsWhatIsBehindIt(t *testing.T) {
 		w := newWorld(t.TempDir(), os.Stderr, booking.Limits{Active: 3, Waiting: 4, Overdue: 2}, 100, nil)
 		defer w.stop()
 		synctest.Wait()
-		w.procs[messaging.Payments].down()
+		w.procs[tickets.Payments].down()
 		var accepted []uuid.UUID
 		answers := map[int]int{}
 		for start := time.Now(); time.Since(start) < 10*time.Minute; time.Sleep(time.Second) {
@@ -45,7 +45,7 @@ func TestTheDoorBoundsWhatIsBehindIt(t *testing.T) {
 		if err == nil || len(taken.Reservations) != 5 {
 			t.Errorf("%d bookings are behind the door, %v", len(taken.Reservations), err)
 		}
-		w.procs[messaging.Payments].start()
+		w.procs[tickets.Payments].start()
 		if found := w.quiet(accepted); len(found) > 0 {
 			t.Errorf("not well afterwards: %v", found)
 		}

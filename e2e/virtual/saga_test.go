@@ -13,8 +13,8 @@ import (
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
-	"boxoffice/messaging"
 	"boxoffice/services/booking"
+	"boxoffice/tickets"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -47,7 +47,7 @@ func drawScenario(t *rapid.T) scenario {
 		Waiting: rapid.IntRange(0, 8).Draw(t, "waiting"),
 		Overdue: rapid.IntRange(0, 4).Draw(t, "overdue"),
 	}
-	services := []string{messaging.Booking, messaging.Seats, messaging.Payments}
+	services := []string{tickets.Booking, tickets.Seats, tickets.Payments}
 	for _, name := range services {
 		s.faults[name] = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) fault {
 			return fault(rapid.IntRange(0, int(numberOfFaults)-1).Draw(t, "fault"))
@@ -71,7 +71,7 @@ func drawScenario(t *rapid.T) scenario {
 func drawScript(t *rapid.T) string {
 	var faults []string
 	for range rapid.SampledFrom([]int{0, 0, 0, 1, 2}).Draw(t, "faults") {
-		queue := rapid.SampledFrom(messaging.WorkQueues()).Draw(t, "queue")
+		queue := rapid.SampledFrom(tickets.System(nil).WorkQueues()).Draw(t, "queue")
 		action := rapid.SampledFrom([]string{
 			"fail", "fail*2", "fail*4", "poison", "drop", "drop*3", "drop-after-publish*2", "exit", "duplicate", "delay:7s",
 		}).Draw(t, "action")

@@ -12,15 +12,15 @@ import (
 	"github.com/google/uuid"
 
 	"boxoffice/internal/verify"
-	"boxoffice/messaging"
 	"boxoffice/services/booking"
+	"boxoffice/tickets"
 )
 
 // TestEveryFaultAtEveryStep meets each publish of each service with each fault
 // in turn, the process dying between commit and publish and between publish
 // and acknowledgement among them: the four bookings end as they always do.
 func TestEveryFaultAtEveryStep(t *testing.T) {
-	for _, service := range []string{messaging.Booking, messaging.Seats, messaging.Payments} {
+	for _, service := range []string{tickets.Booking, tickets.Seats, tickets.Payments} {
 		for nth := range 4 {
 			for what := duplicate; what < numberOfFaults; what++ {
 				t.Run(fmt.Sprintf("%s, publish %d, %s", service, nth+1, what), func(t *testing.T) {

@@ -25,6 +25,7 @@ import (
 	"boxoffice/services/booking"
 	"boxoffice/services/payments"
 	"boxoffice/services/seats"
+	"boxoffice/tickets"
 )
 
 const hall = 4 // seats: few, so that bookings meet; more where a test says so
@@ -64,7 +65,7 @@ type process struct {
 
 func newWorld(dir string, log io.Writer, door booking.Limits, seats int, faults map[string][]fault) *world {
 	w := &world{dir: dir, server: inproc.New(inproc.Options{}), log: log, door: door, hall: seats, procs: map[string]*process{}}
-	for _, name := range []string{messaging.Booking, messaging.Seats, messaging.Payments} {
+	for _, name := range []string{tickets.Booking, tickets.Seats, tickets.Payments} {
 		w.procs[name] = &process{w: w, name: name, plan: plan{faults: faults[name]}}
 		w.procs[name].start()
 	}
@@ -120,16 +121,16 @@ func (p *process) start() {
 
 func (p *process) service(d participant.Deps) runner {
 	switch p.name {
-	case messaging.Booking:
+	case tickets.Booking:
 		return booking.New(booking.Config{
 			Settings: settings(), Limits: p.w.door, SagaDeadline: 30 * time.Second, RedriveLimit: 8, StallAfter: 10 * time.Second,
 		}, d)
-	case messaging.Seats:
+	case tickets.Seats:
 		return seats.New(seats.Config{Settings: settings(), Total: p.w.hall}, d)
 	default:
 		return payments.New(payments.Config{
 			Settings: settings(),
-			Bank:     payments.Bank{Limit: messaging.MustAmount("1000"), Delay: 200 * time.Millisecond, Concurrency: 4},
+			Bank:     payments.Bank{Limit: tickets.MustAmount("1000"), Delay: 200 * time.Millisecond, Concurrency: 4},
 		}, d)
 	}
 }
@@ -297,11 +298,14 @@ func (w *world) repeat(id uuid.UUID) {
 	}
 	conn := w.server.Connect("a late duplicate")
 	defer func() { _ = conn.Close(context.Background()) }()
-	p := messaging.NewPublisher(conn, messaging.Booking, messaging.Instruments{})
+	p, err := messaging.NewPublisher(conn, tickets.System(nil), tickets.Booking, messaging.Instruments{})
+	if err != nil {
+		panic(err) // the system is a constant
+	}
 	for _, b := range s.Bookings {
 		if b.ID == id {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-			_ = p.Publish(ctx, messaging.BookingCreated{BookingID: id, Seat: b.Seat, Customer: "olena", Amount: b.Amount})
+			_ = p.Publish(ctx, tickets.BookingCreated{BookingID: id, Seat: b.Seat, Customer: "olena", Amount: b.Amount})
 			cancel()
 		}
 	}

@@ -9,29 +9,29 @@ import (
 	"strconv"
 	"time"
 
-	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // Wish is what is to be booked.
 type Wish struct {
-	Seat     int              `json:"seat"`
-	Customer string           `json:"customer"`
-	Amount   messaging.Amount `json:"amount"`
-	Fault    string           `json:"-"` // its fault script, or ""
+	Seat     int            `json:"seat"`
+	Customer string         `json:"customer"`
+	Amount   tickets.Amount `json:"amount"`
+	Fault    string         `json:"-"` // its fault script, or ""
 }
 
 // Booking is a booking as the service shows it.
 type Booking struct {
-	ID           string           `json:"id"`
-	Seat         int              `json:"seat"`
-	Customer     string           `json:"customer"`
-	Amount       messaging.Amount `json:"amount"`
-	Status       string           `json:"status"` // Pending, Confirmed, Rejected or Cancelled
-	Reason       string           `json:"reason"`
-	SeatReleased bool             `json:"seatReleased"`
-	TraceID      string           `json:"traceId"`
-	CreatedAt    time.Time        `json:"createdAt"`
-	UpdatedAt    time.Time        `json:"updatedAt"`
+	ID           string         `json:"id"`
+	Seat         int            `json:"seat"`
+	Customer     string         `json:"customer"`
+	Amount       tickets.Amount `json:"amount"`
+	Status       string         `json:"status"` // Pending, Confirmed, Rejected or Cancelled
+	Reason       string         `json:"reason"`
+	SeatReleased bool           `json:"seatReleased"`
+	TraceID      string         `json:"traceId"`
+	CreatedAt    time.Time      `json:"createdAt"`
+	UpdatedAt    time.Time      `json:"updatedAt"`
 }
 
 // Finished reports whether nothing more will happen to the booking.

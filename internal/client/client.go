@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"boxoffice/internal/plain"
-	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // The errors, wrapped, of a service that does not answer.
@@ -54,7 +54,7 @@ func New(base string, options ...Option) (*Client, error) {
 		Proxy:           http.ProxyFromEnvironment,
 		IdleConnTimeout: time.Minute,
 	}
-	c := &Client{base: u, what: messaging.Booking, http: &http.Client{Transport: transport}}
+	c := &Client{base: u, what: tickets.Booking, http: &http.Client{Transport: transport}}
 	for _, o := range options {
 		o(c, transport)
 	}

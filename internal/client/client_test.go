@@ -17,7 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"boxoffice/internal/client"
-	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -50,7 +50,7 @@ func TestBook(t *testing.T) {
 		w.WriteHeader(http.StatusAccepted)
 		fmt.Fprint(w, `{"id":"b1","status":"Pending","traceId":"t1","amount":450.5}`)
 	})
-	b, err := c.Book(t.Context(), client.Wish{Seat: 5, Customer: "olena", Amount: messaging.MustAmount("450.5")})
+	b, err := c.Book(t.Context(), client.Wish{Seat: 5, Customer: "olena", Amount: tickets.MustAmount("450.5")})
 	if err != nil || b.ID != "b1" || b.TraceID != "t1" || b.Finished() {
 		t.Errorf("%+v %v", b, err)
 	}

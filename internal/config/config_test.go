@@ -15,6 +15,7 @@ import (
 
 	"boxoffice/internal/config"
 	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -96,7 +97,7 @@ func TestDefaults(t *testing.T) {
 		t.Errorf("instance %q, want %q", b.Instance.Name(), host)
 	}
 	p, err := run(t, nil, "payments")
-	if err != nil || p.Payments.CardLimit != messaging.MustAmount("1000") || p.Payments.BankDelay != 200*time.Millisecond {
+	if err != nil || p.Payments.CardLimit != tickets.MustAmount("1000") || p.Payments.BankDelay != 200*time.Millisecond {
 		t.Errorf("%+v %v", p.Payments, err)
 	}
 }

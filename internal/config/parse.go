@@ -13,6 +13,7 @@ import (
 
 	"boxoffice/internal/lab"
 	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // parse reads text into target. Its error completes the sentence that begins
@@ -33,7 +34,7 @@ func parse(text string, tag *kong.Tag, target reflect.Value) error {
 		value, err = parseDuration(text, tag)
 	case []time.Duration:
 		value, err = parseDelays(text, tag)
-	case messaging.Amount:
+	case tickets.Amount:
 		value, err = parseAmount(text)
 	case messaging.TopologyMode:
 		value, err = choose(text, messaging.TopologyDeclare, messaging.TopologyCheck)
@@ -109,9 +110,9 @@ func parseDelays(text string, tag *kong.Tag) ([]time.Duration, error) {
 	return delays, nil
 }
 
-func parseAmount(text string) (messaging.Amount, error) {
-	a, err := messaging.ParseAmount(text)
-	if err != nil || a.Cmp(messaging.Amount{}) < 0 {
+func parseAmount(text string) (tickets.Amount, error) {
+	a, err := tickets.ParseAmount(text)
+	if err != nil || a.Cmp(tickets.Amount{}) < 0 {
 		return a, errors.New("is not an amount; use a number from 0, with at most two decimals")
 	}
 	return a, nil

@@ -8,6 +8,7 @@ import (
 
 	"boxoffice/internal/lab"
 	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // Log is how a process logs.
@@ -98,8 +99,8 @@ type Seats struct {
 
 // Payments are the payments service's own settings.
 type Payments struct {
-	PaymentsAddr    Address          `type:"setting" env:"PAYMENTS_ADDR" default:":5202" group:"Payments" help:"Where payments listens."`
-	CardLimit       messaging.Amount `type:"setting" env:"CARD_LIMIT" default:"1000" group:"Payments" help:"The bank declines any amount above it."`
-	BankDelay       time.Duration    `type:"setting" env:"BANK_DELAY" default:"200ms" example:"200ms" min:"0s" group:"Payments" help:"How long the bank takes for a charge."`
-	BankConcurrency int              `type:"setting" env:"BANK_CONCURRENCY" default:"16" min:"1" max:"10000" group:"Payments" help:"Charges at a time."`
+	PaymentsAddr    Address        `type:"setting" env:"PAYMENTS_ADDR" default:":5202" group:"Payments" help:"Where payments listens."`
+	CardLimit       tickets.Amount `type:"setting" env:"CARD_LIMIT" default:"1000" group:"Payments" help:"The bank declines any amount above it."`
+	BankDelay       time.Duration  `type:"setting" env:"BANK_DELAY" default:"200ms" example:"200ms" min:"0s" group:"Payments" help:"How long the bank takes for a charge."`
+	BankConcurrency int            `type:"setting" env:"BANK_CONCURRENCY" default:"16" min:"1" max:"10000" group:"Payments" help:"Charges at a time."`
 }

@@ -108,8 +108,8 @@ func (s *Stage) nothingParked(ctx context.Context) error {
 		return nil
 	}
 	for _, l := range letters {
-		if slices.ContainsFunc(s.accepted, func(id uuid.UUID) bool { return id.String() == l.BookingID }) {
-			s.Expect(false, "nothing is left parked, but in %s there is one of booking %s: %s", messaging.DeadQueueName(l.Queue), l.BookingID, l.Reason)
+		if slices.ContainsFunc(s.accepted, func(id uuid.UUID) bool { return id.String() == l.Key }) {
+			s.Expect(false, "nothing is left parked, but in %s there is one of booking %s: %s", messaging.DeadQueue(l.Queue), l.Key, l.Reason)
 		}
 	}
 	return err

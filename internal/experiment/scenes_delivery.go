@@ -8,6 +8,7 @@ import (
 
 	"boxoffice/internal/client"
 	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // confirmedOnce books with a fault, and expects that the booking is Confirmed,
@@ -83,7 +84,7 @@ func retryBackoff(ctx context.Context, s *Stage) error {
 		return err
 	}
 	for _, d := range delays {
-		s.queues = append(s.queues, messaging.WaitQueueName(messaging.Seats, d))
+		s.queues = append(s.queues, tickets.WaitQueue(tickets.Seats, d))
 	}
 	s.Say("seats will fail %s; the event waits outside its queue for %s", times(len(delays)), inOrder(delays))
 	began := time.Now()
@@ -152,8 +153,8 @@ func poison(ctx context.Context, s *Stage) error {
 		s.Expect(false, "the message is parked in seats.BookingCreated.dead")
 		return nil
 	}
-	s.Expect(letter.Queue == "seats.BookingCreated" && letter.BookingID == b.ID && letter.Reason != "",
-		"the message is parked in %s, with its reason (%s)", messaging.DeadQueueName(letter.Queue), letter.Reason)
+	s.Expect(letter.Queue == "seats.BookingCreated" && letter.Key == b.ID && letter.Reason != "",
+		"the message is parked in %s, with its reason (%s)", messaging.DeadQueue(letter.Queue), letter.Reason)
 	if b, err = s.Look(ctx, b.ID); err != nil {
 		return err
 	}

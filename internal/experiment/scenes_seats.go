@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"boxoffice/internal/client"
-	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // tooMuch is above every card's limit, by default.
@@ -100,7 +100,7 @@ func lateCompensation(ctx context.Context, s *Stage) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Publish(ctx, b, messaging.Payments, event, ""); err != nil {
+	if err := s.Publish(ctx, b, tickets.Payments, event, ""); err != nil {
 		return err
 	}
 	first, err := s.SeatsSays(ctx, b, 1)
@@ -130,7 +130,7 @@ func lateDuplicate(ctx context.Context, s *Stage) error {
 	if _, err := s.SeatsSays(ctx, ivan, 2); err != nil {
 		return err
 	}
-	if err := s.Publish(ctx, ivan, messaging.Booking, event, "payments.SeatReserved=delay:5s"); err != nil {
+	if err := s.Publish(ctx, ivan, tickets.Booking, event, "payments.SeatReserved=delay:5s"); err != nil {
 		return err
 	}
 	after, err := s.SeatsSays(ctx, ivan, 3)
@@ -165,7 +165,7 @@ func wrongSeat(ctx context.Context, s *Stage) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Publish(ctx, ivan, messaging.Payments, event, ""); err != nil {
+	if err := s.Publish(ctx, ivan, tickets.Payments, event, ""); err != nil {
 		return err
 	}
 	if _, err := s.SeatsSays(ctx, ivan, 3); err != nil {

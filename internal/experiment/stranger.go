@@ -11,6 +11,7 @@ import (
 	"boxoffice/internal/client"
 	"boxoffice/internal/lab"
 	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // Publish publishes an event of a booking that its service did not mean to, in
@@ -31,7 +32,11 @@ func (s *Stage) Publish(ctx context.Context, b client.Booking, service string, e
 			return err
 		}
 	}
-	return messaging.NewPublisher(s.Broker, service, messaging.Instruments{}).Publish(ctx, e)
+	p, err := messaging.NewPublisher(s.Broker, tickets.System(nil), service, messaging.Instruments{})
+	if err != nil {
+		return err
+	}
+	return p.Publish(ctx, e)
 }
 
 // inTrace lets what follows appear in a trace.
@@ -48,13 +53,13 @@ func inTrace(ctx context.Context, id string) context.Context {
 }
 
 // created is the first event of a booking, again.
-func created(b client.Booking) (messaging.BookingCreated, error) {
+func created(b client.Booking) (tickets.BookingCreated, error) {
 	id, err := uuid.Parse(b.ID)
-	return messaging.BookingCreated{BookingID: id, Seat: b.Seat, Customer: b.Customer, Amount: b.Amount}, err
+	return tickets.BookingCreated{BookingID: id, Seat: b.Seat, Customer: b.Customer, Amount: b.Amount}, err
 }
 
 // declined is the event of a card that does not pay.
-func declined(b client.Booking) (messaging.PaymentFailed, error) {
+func declined(b client.Booking) (tickets.PaymentFailed, error) {
 	id, err := uuid.Parse(b.ID)
-	return messaging.PaymentFailed{BookingID: id, Seat: b.Seat, Reason: "insufficient funds"}, err
+	return tickets.PaymentFailed{BookingID: id, Seat: b.Seat, Reason: "insufficient funds"}, err
 }

@@ -16,6 +16,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // dying is a process that a fault strikes, and what happened in it, in order.
@@ -59,7 +60,7 @@ func (d *dying) strike(action string) {
 	d.faults.Log = slog.New(slog.NewTextHandler(&d.log, nil))
 	handle := d.faults.Middleware(func(context.Context, *messaging.Delivery, messaging.Event) ([]messaging.Event, error) {
 		d.asked = append(d.asked, "handle")
-		return []messaging.Event{messaging.PaymentSucceeded{}}, nil
+		return []messaging.Event{tickets.PaymentSucceeded{}}, nil
 	})
 	done := make(chan struct{})
 	go func() {
@@ -67,7 +68,7 @@ func (d *dying) strike(action string) {
 		began := time.Now()
 		defer func() { d.took = time.Since(began) }()
 		ctx, span := provider.Tracer("test").Start(ctx, "process payments.SeatReserved")
-		events, err := handle(ctx, &messaging.Delivery{Queue: "payments.SeatReserved", Settler: settler{&d.asked, nil}}, messaging.SeatReserved{})
+		events, err := handle(ctx, &messaging.Delivery{Queue: "payments.SeatReserved", Settler: settler{&d.asked, nil}}, tickets.SeatReserved{})
 		if len(events) != 0 || !messaging.IsUnavailable(err) {
 			d.t.Errorf("it goes on with %v, %v", events, err)
 		}

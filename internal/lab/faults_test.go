@@ -11,7 +11,7 @@ import (
 	"go.opentelemetry.io/otel/baggage"
 	"go.opentelemetry.io/otel/propagation"
 
-	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // carried is ctx as whoever gets what was sent from it sees it.
@@ -79,7 +79,7 @@ func TestAScriptArrivesOrIsRefused(t *testing.T) {
 // A script is written longer than it was read, but never too long to be read.
 func TestTheLongestScriptArrives(t *testing.T) {
 	var parts []string
-	for _, queue := range messaging.WorkQueues() {
+	for _, queue := range tickets.System(nil).WorkQueues() {
 		for _, action := range []string{
 			"fail*10", "poison", "drop*10", "drop-after-publish*10", "exit*10", "duplicate", "delay:" + (maxDelay - time.Nanosecond).String(),
 		} {

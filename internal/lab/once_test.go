@@ -16,6 +16,7 @@ import (
 
 	"boxoffice/messaging"
 	"boxoffice/messaging/inproc"
+	"boxoffice/tickets"
 )
 
 // held is a service whose bank is away for the first three tries of a message,
@@ -41,29 +42,39 @@ func holds(t *testing.T, action string) *held {
 	}
 	delays := []time.Duration{time.Second}
 	server := inproc.New(inproc.Options{})
-	conn := server.Connect(messaging.Payments)
-	if err := conn.Declare(ctx, messaging.NewTopology(delays), messaging.TopologyDeclare); err != nil {
+	conn := server.Connect(tickets.Payments)
+	if err := conn.Declare(ctx, tickets.Topology(delays), messaging.TopologyDeclare); err != nil {
 		t.Fatal(err)
 	}
 	h := &held{}
 	recorder := tracetest.NewSpanRecorder()
 	i := messaging.Instruments{TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder))}
-	publisher := messaging.NewPublisher(conn, messaging.Payments, i)
-	c := messaging.NewConsumer(conn, publisher, messaging.ConsumerConfig{
-		Service: messaging.Payments, RetryDelays: delays, RenewAfter: RenewAfter,
+	anybody, err := messaging.NewPublisher(conn, tickets.WithAnybody("anybody", delays), "anybody", messaging.Instruments{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	publisher, err := messaging.NewPublisher(conn, tickets.System(delays), tickets.Payments, i)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := messaging.NewConsumer(conn, publisher, messaging.ConsumerConfig{
+		RenewAfter: RenewAfter,
 		Middleware: []messaging.Middleware{Faults{Log: slog.New(slog.NewTextHandler(&h.log, nil))}.Middleware},
-	}, i, messaging.On(func(_ context.Context, e messaging.SeatReserved) ([]messaging.Event, error) {
+	}, i, messaging.On(func(_ context.Context, e tickets.SeatReserved) ([]messaging.Event, error) {
 		h.tries = append(h.tries, time.Since(h.began))
 		if len(h.tries) <= 3 {
 			return nil, messaging.Unavailable(errors.New("the bank is away"))
 		}
-		return []messaging.Event{messaging.PaymentSucceeded{BookingID: e.BookingID}}, nil
+		return []messaging.Event{tickets.PaymentSucceeded{BookingID: e.BookingID}}, nil
 	}))
+	if err != nil {
+		t.Fatal(err)
+	}
 	running, stop := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() { done <- c.Run(running) }()
 	h.began = time.Now()
-	if err := publisher.Publish(ctx, messaging.SeatReserved{BookingID: uuid.New(), Seat: 5, Amount: messaging.MustAmount("450")}); err != nil {
+	if err := anybody.Publish(ctx, tickets.SeatReserved{BookingID: uuid.New(), Seat: 5, Amount: tickets.MustAmount("450")}); err != nil {
 		t.Fatal(err)
 	}
 	time.Sleep(time.Minute)

@@ -10,7 +10,7 @@ import (
 	"time"
 	"unicode"
 
-	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // MaxScript is the longest script, in bytes: it travels in every header.
@@ -116,7 +116,7 @@ func parseFault(text string, at int) (Fault, error) {
 		return Fault{}, &ScriptError{at, wanted}
 	}
 	queue = strings.TrimSpace(queue)
-	if queues := messaging.WorkQueues(); !slices.Contains(queues, queue) {
+	if queues := tickets.System(nil).WorkQueues(); !slices.Contains(queues, queue) {
 		return Fault{}, &ScriptError{at, fmt.Sprintf("%q is none of %s", queue, strings.Join(queues, ", "))}
 	}
 	at += strings.Index(text, "=") + 1

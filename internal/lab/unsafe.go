@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // Unsafe turns one safety off, so that a learner sees what it is for. "" is
@@ -81,7 +82,7 @@ func (b *unsafeBroker) Publish(ctx context.Context, exchange, key string, m mess
 	case b.off == NoConfirm:
 		b.publishing.Go(func() { b.publishUnheard(ctx, exchange, key, m) })
 		return nil
-	case b.off == RequeueNow && exchange == messaging.ExchangeRetry:
+	case b.off == RequeueNow && exchange == tickets.ExchangeRetry:
 		exchange, key, m = requeued(key, m)
 		b.log.WarnContext(ctx, "UNSAFE=requeue-now: it does not wait, whatever is said", "to", exchange, "booking", m.CorrelationID)
 	}
@@ -103,20 +104,20 @@ func requeued(retryKey string, m messaging.Message) (exchange, key string, _ mes
 		m.Headers = map[string]any{}
 	}
 	if _, waits := m.Headers[messaging.HeaderDelivered]; waits { // it did not fail
-		return messaging.ExchangeRedeliver, retryKey, m
+		return tickets.ExchangeRedeliver, retryKey, m
 	}
 	m.Headers[messaging.HeaderAttempt] = int64(m.Attempt() - 1)
 	requeues, _ := m.Headers[headerRequeues].(int64)
 	if requeues < messaging.WorkDeliveryLimit {
 		m.Headers[headerRequeues] = requeues + 1
-		return messaging.ExchangeRedeliver, retryKey, m
+		return tickets.ExchangeRedeliver, retryKey, m
 	}
 	delete(m.Headers, headerRequeues)
 	m.Headers[messaging.HeaderReason] = fmt.Sprintf("UNSAFE=requeue-now: it came back %d times, and the broker's delivery limit parks it", requeues)
 	_, queue, _ := strings.Cut(retryKey, ".")
 	m.Headers[messaging.HeaderService], _, _ = strings.Cut(queue, ".")
 	m.Headers[messaging.HeaderParkedAt] = time.Now().UTC().Format(time.RFC3339)
-	return messaging.ExchangeDead, queue, m
+	return tickets.ExchangeDead, queue, m
 }
 
 // publishUnheard writes into a socket that may be dead, and never learns it.

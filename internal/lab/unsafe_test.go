@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // recorder is a broker that notes what is asked of it, and fails if told so.
@@ -70,7 +71,7 @@ func TestNoConfirmNeverFails(t *testing.T) {
 	} {
 		var text bytes.Buffer
 		b := NoConfirm.Broker(r, slog.New(slog.NewTextHandler(&text, nil)))
-		err := b.Publish(t.Context(), messaging.ExchangeEvents, "BookingCreated", messaging.Message{CorrelationID: "b1"})
+		err := b.Publish(t.Context(), tickets.ExchangeEvents, "BookingCreated", messaging.Message{CorrelationID: "b1"})
 		if closing := b.Close(t.Context()); err != nil || closing != nil {
 			t.Errorf("%s: %v, %v", name, err, closing)
 		}
@@ -109,7 +110,7 @@ func TestAckFirst(t *testing.T) {
 func TestRequeueNow(t *testing.T) {
 	r := &recorder{}
 	b := RequeueNow.Broker(r, quiet())
-	for _, exchange := range []string{messaging.ExchangeRetry, messaging.ExchangeEvents, messaging.ExchangeDead} {
+	for _, exchange := range []string{tickets.ExchangeRetry, tickets.ExchangeEvents, tickets.ExchangeDead} {
 		if err := b.Publish(t.Context(), exchange, "1000ms.seats.BookingCreated", messaging.Message{}); err != nil {
 			t.Error(err)
 		}
@@ -119,7 +120,7 @@ func TestRequeueNow(t *testing.T) {
 		t.Errorf("published %q", r.asked)
 	}
 	r.broken = messaging.ErrUnroutable
-	if err := b.Publish(t.Context(), messaging.ExchangeEvents, "x", messaging.Message{}); !errors.Is(err, messaging.ErrUnroutable) {
+	if err := b.Publish(t.Context(), tickets.ExchangeEvents, "x", messaging.Message{}); !errors.Is(err, messaging.ErrUnroutable) {
 		t.Errorf("its error is %v", err)
 	}
 }
@@ -136,18 +137,18 @@ func TestRequeuedUntilTheDeliveryLimit(t *testing.T) {
 	headers := map[string]any{"tenant": "red"}
 	for n := range messaging.WorkDeliveryLimit {
 		exchange, to, m := requeued(key, failed(headers))
-		if exchange != messaging.ExchangeRedeliver || to != key || m.Attempt() != 1 {
+		if exchange != tickets.ExchangeRedeliver || to != key || m.Attempt() != 1 {
 			t.Fatalf("time %d: to %s %s, as attempt %d", n+1, exchange, to, m.Attempt())
 		}
 		headers = m.Headers
 	}
 	exchange, to, m := requeued(key, failed(headers))
-	if exchange != messaging.ExchangeDead || to != queue || m.Header("tenant") != "red" || m.Headers[headerRequeues] != nil ||
+	if exchange != tickets.ExchangeDead || to != queue || m.Header("tenant") != "red" || m.Headers[headerRequeues] != nil ||
 		!strings.Contains(m.Header(messaging.HeaderReason), "it came back 20 times") {
 		t.Errorf("then to %s %s with %v", exchange, to, m.Headers)
 	}
 	headers[messaging.HeaderDelivered] = int64(3)
-	if exchange, to, m := requeued(key, messaging.Message{Headers: headers}); exchange != messaging.ExchangeRedeliver || to != key || m.Attempt() != 1 {
+	if exchange, to, m := requeued(key, messaging.Message{Headers: headers}); exchange != tickets.ExchangeRedeliver || to != key || m.Attempt() != 1 {
 		t.Errorf("one that waits as the same attempt: to %s %s, as attempt %d", exchange, to, m.Attempt())
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"boxoffice/internal/client"
-	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // Mode is what makes the next booking come.
@@ -31,7 +31,7 @@ type Config struct {
 
 	Seats   int // they are drawn from 1 to Seats
 	Choice  Choice
-	Amount  messaging.Amount
+	Amount  tickets.Amount
 	Retries int // of a booking that is refused with 429 or 503, each after its Retry-After
 }
 

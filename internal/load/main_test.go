@@ -10,7 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"boxoffice/internal/client"
-	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -104,6 +104,6 @@ func (s *service) Bookings(_ context.Context, _, after string, _ int) (client.Pa
 func config(m Mode) Config {
 	return Config{
 		Mode: m, Rate: 100, MaxOutstanding: 1000, Concurrency: 4, Duration: 2995 * time.Millisecond, Settle: time.Minute,
-		Seats: 1000, Choice: Unique, Amount: messaging.MustAmount("100"),
+		Seats: 1000, Choice: Unique, Amount: tickets.MustAmount("100"),
 	}
 }

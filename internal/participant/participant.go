@@ -15,6 +15,7 @@ import (
 	"boxoffice/internal/lab"
 	"boxoffice/internal/telemetry"
 	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // Deps are what a service is given: the caller picks, opens and closes them.
@@ -44,6 +45,7 @@ type Settings struct {
 type Participant struct {
 	Publisher *messaging.Publisher
 
+	wrong      error // with the system: Run fails
 	service    string
 	settings   Settings
 	deps       Deps
@@ -54,7 +56,7 @@ type Participant struct {
 // New makes the participant of a service.
 func New(service string, s Settings, d Deps) *Participant {
 	p := &Participant{service: service, settings: s, deps: d}
-	p.Publisher = messaging.NewPublisher(d.Broker, service, p.instruments())
+	p.Publisher, p.wrong = messaging.NewPublisher(d.Broker, tickets.System(s.RetryDelays), service, p.instruments())
 	return p
 }
 
@@ -62,6 +64,7 @@ func (p *Participant) instruments() messaging.Instruments {
 	t := p.deps.Telemetry
 	return messaging.Instruments{
 		Logger: t.Logger, TracerProvider: t.TracerProvider, MeterProvider: t.MeterProvider, Propagator: t.Propagator,
+		Namespace: "boxoffice", KeyName: "booking",
 	}
 }
 
@@ -69,7 +72,7 @@ func (p *Participant) instruments() messaging.Instruments {
 // until ctx ends, and is then ready to consume.
 func (p *Participant) Declare(ctx context.Context) error {
 	log := p.deps.Telemetry.Logger
-	topology := messaging.NewTopology(p.settings.RetryDelays)
+	topology := tickets.Topology(p.settings.RetryDelays)
 	if err := messaging.DeclareUntilDone(ctx, p.deps.Broker, topology, p.settings.Topology, log); err != nil {
 		return fmt.Errorf("prepare the broker: %w", err)
 	}
@@ -80,14 +83,17 @@ func (p *Participant) Declare(ctx context.Context) error {
 // Consume runs the handlers until ctx ends, and returns when none runs any more.
 func (p *Participant) Consume(ctx context.Context, handlers ...messaging.Handler) error {
 	cfg := messaging.ConsumerConfig{
-		Service: p.service, RetryDelays: p.settings.RetryDelays, HoldLimit: p.settings.HoldLimit, Prefetch: p.settings.Prefetch, Grace: p.settings.Grace,
+		HoldLimit: p.settings.HoldLimit, Prefetch: p.settings.Prefetch, Grace: p.settings.Grace,
 	}
 	if p.settings.Lab {
 		faults := lab.Faults{Log: p.deps.Telemetry.Logger, Flush: p.deps.Telemetry.Flush, Exit: p.settings.Exit}
 		cfg.Middleware = []messaging.Middleware{faults.Middleware}
 		cfg.RenewAfter = lab.RenewAfter
 	}
-	c := messaging.NewConsumer(counting{p.deps.Broker, &p.deliveries}, p.Publisher, cfg, p.instruments(), handlers...)
+	c, err := messaging.NewConsumer(counting{p.deps.Broker, &p.deliveries}, p.Publisher, cfg, p.instruments(), handlers...)
+	if err != nil {
+		return fmt.Errorf("consume: %w", err)
+	}
 	return c.Run(ctx)
 }
 

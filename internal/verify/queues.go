@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // FiguresAge is how old the figures of the management API may be: a quorum queue
@@ -62,7 +62,7 @@ func TakeQueues(ctx context.Context, client *http.Client, management, vhost stri
 	}
 	for _, f := range found {
 		switch service, _, _ := strings.Cut(f.Name, "."); {
-		case service != messaging.Booking && service != messaging.Seats && service != messaging.Payments:
+		case service != tickets.Booking && service != tickets.Seats && service != tickets.Payments:
 		case f.Messages == nil:
 			return q, fmt.Errorf("read the queues: %w of %s", ErrNoFigures, f.Name)
 		case strings.HasSuffix(f.Name, ".dead"):

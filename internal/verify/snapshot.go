@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // Targets are where the three services answer, without a slash at the end.
@@ -19,12 +19,12 @@ type Targets struct{ Booking, Seats, Payments string }
 
 // Booking is a booking as the booking service shows it.
 type Booking struct {
-	ID           uuid.UUID        `json:"id"`
-	Seat         int              `json:"seat"`
-	Amount       messaging.Amount `json:"amount"`
-	Status       string           `json:"status"`
-	SeatReleased bool             `json:"seatReleased"`
-	TraceID      string           `json:"traceId"`
+	ID           uuid.UUID      `json:"id"`
+	Seat         int            `json:"seat"`
+	Amount       tickets.Amount `json:"amount"`
+	Status       string         `json:"status"`
+	SeatReleased bool           `json:"seatReleased"`
+	TraceID      string         `json:"traceId"`
 }
 
 func (b Booking) finished() bool {
@@ -50,16 +50,16 @@ type Reservation struct {
 
 // Payment is a row of the payments service.
 type Payment struct {
-	BookingID uuid.UUID        `json:"bookingId"`
-	Amount    messaging.Amount `json:"amount"`
-	Status    string           `json:"status"`
+	BookingID uuid.UUID      `json:"bookingId"`
+	Amount    tickets.Amount `json:"amount"`
+	Status    string         `json:"status"`
 }
 
 // Charge is a charge in the bank's books, which are the payments service's no more
 // than a bank's are: it may have no payment.
 type Charge struct {
-	BookingID uuid.UUID        `json:"bookingId"`
-	Amount    messaging.Amount `json:"amount"`
+	BookingID uuid.UUID      `json:"bookingId"`
+	Amount    tickets.Amount `json:"amount"`
 }
 
 // Snapshot is what the services say. It is of one moment only if they are quiet.
@@ -97,11 +97,11 @@ func Take(ctx context.Context, client *http.Client, t Targets) (Snapshot, error)
 func TakeWatched(ctx context.Context, client *http.Client, t Targets, tell func(rows int)) (Snapshot, error) {
 	var s Snapshot
 	for _, list := range []struct{ service, url string }{
-		{messaging.Booking, t.Booking + "/bookings"},
-		{messaging.Seats, t.Seats + "/seats"},
-		{messaging.Seats, t.Seats + "/reservations"},
-		{messaging.Payments, t.Payments + "/payments"},
-		{messaging.Payments, t.Payments + "/charges"},
+		{tickets.Booking, t.Booking + "/bookings"},
+		{tickets.Seats, t.Seats + "/seats"},
+		{tickets.Seats, t.Seats + "/reservations"},
+		{tickets.Payments, t.Payments + "/payments"},
+		{tickets.Payments, t.Payments + "/charges"},
 	} {
 		for next := ""; ; {
 			p, err := get(ctx, client, list.url+"?limit=1000&after="+url.QueryEscape(next))

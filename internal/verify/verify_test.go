@@ -6,13 +6,13 @@ import (
 
 	"github.com/google/uuid"
 
-	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // good is a hall with one booking of each outcome.
 func good() (Snapshot, uuid.UUID, uuid.UUID, uuid.UUID) {
 	confirmed, rejected, cancelled := uuid.New(), uuid.New(), uuid.New()
-	price, dear := messaging.MustAmount("450.5"), messaging.MustAmount("1500")
+	price, dear := tickets.MustAmount("450.5"), tickets.MustAmount("1500")
 	return Snapshot{
 		Bookings: []Booking{
 			{ID: confirmed, Seat: 5, Amount: price, Status: "Confirmed", TraceID: "a"},
@@ -51,11 +51,11 @@ func TestEachViolationIsCaught(t *testing.T) {
 			s.Reservations = append(s.Reservations, Reservation{uuid.New(), 3, "rejected"})
 		}},
 		"a refusal's payment": {1, func(s *Snapshot, _, _, _ uuid.UUID) {
-			s.Payments = append(s.Payments, Payment{uuid.New(), messaging.MustAmount("1"), "failed"})
+			s.Payments = append(s.Payments, Payment{uuid.New(), tickets.MustAmount("1"), "failed"})
 		}},
 		"a lost booking": {1, func(s *Snapshot, _, _, _ uuid.UUID) { s.Bookings = s.Bookings[:2] }},
 		"two holders": {2, func(s *Snapshot, _, _, _ uuid.UUID) {
-			other := Booking{ID: uuid.New(), Seat: 5, Amount: messaging.MustAmount("1"), Status: "Confirmed"}
+			other := Booking{ID: uuid.New(), Seat: 5, Amount: tickets.MustAmount("1"), Status: "Confirmed"}
 			s.Bookings = append(s.Bookings, other)
 			s.Held = append(s.Held, Held{5, other.ID})
 			s.Payments = append(s.Payments, Payment{other.ID, other.Amount, "succeeded"})
@@ -67,17 +67,17 @@ func TestEachViolationIsCaught(t *testing.T) {
 		"another seat":       {2, func(s *Snapshot, _, _, _ uuid.UUID) { s.Held[0].Seat = 6 }},
 		"no seat":            {2, func(s *Snapshot, _, _, _ uuid.UUID) { s.Held, s.Free = nil, 10 }},
 		"no payment":         {3, func(s *Snapshot, _, _, _ uuid.UUID) { s.Payments = s.Payments[1:] }},
-		"another amount":     {3, func(s *Snapshot, _, _, _ uuid.UUID) { s.Payments[0].Amount = messaging.MustAmount("1") }},
+		"another amount":     {3, func(s *Snapshot, _, _, _ uuid.UUID) { s.Payments[0].Amount = tickets.MustAmount("1") }},
 		"charged twice":      {3, func(s *Snapshot, _, _, _ uuid.UUID) { s.Charges = append(s.Charges, s.Charges[0]) }},
 		"not charged":        {3, func(s *Snapshot, _, _, _ uuid.UUID) { s.Charges = nil }},
-		"charged too much":   {3, func(s *Snapshot, _, _, _ uuid.UUID) { s.Charges[0].Amount = messaging.MustAmount("451") }},
+		"charged too much":   {3, func(s *Snapshot, _, _, _ uuid.UUID) { s.Charges[0].Amount = tickets.MustAmount("451") }},
 		"a failed payment":   {3, func(s *Snapshot, _, _, _ uuid.UUID) { s.Payments[0].Status = "failed" }},
 		"cancelled, charged": {3, func(s *Snapshot, _, _, c uuid.UUID) { s.charge(c) }},
 		"rejected, charged":  {3, func(s *Snapshot, _, r, _ uuid.UUID) { s.charge(r) }},
 		"nobody's charge":    {3, func(s *Snapshot, _, _, _ uuid.UUID) { s.charge(uuid.New()) }},
 		"cancelled, paid":    {3, func(s *Snapshot, _, _, _ uuid.UUID) { s.Payments[1].Status = "succeeded" }},
 		"rejected, paid": {3, func(s *Snapshot, _, r, _ uuid.UUID) {
-			s.Payments = append(s.Payments, Payment{r, messaging.MustAmount("1"), "succeeded"})
+			s.Payments = append(s.Payments, Payment{r, tickets.MustAmount("1"), "succeeded"})
 		}},
 		"cancelled, holds":           {4, func(s *Snapshot, _, _, c uuid.UUID) { s.Held = append(s.Held, Held{7, c}); s.Free-- }},
 		"a seat that there is not":   {4, func(s *Snapshot, _, _, _ uuid.UUID) { s.Bookings[0].Seat, s.Held[0].Seat = 11, 11 }},
@@ -99,7 +99,7 @@ func TestEachViolationIsCaught(t *testing.T) {
 }
 
 func (s *Snapshot) charge(id uuid.UUID) {
-	s.Charges = append(s.Charges, Charge{id, messaging.MustAmount("5")})
+	s.Charges = append(s.Charges, Charge{id, tickets.MustAmount("5")})
 }
 
 func TestTimes(t *testing.T) {

@@ -5,12 +5,13 @@ import (
 	"testing"
 
 	"boxoffice/messaging"
+	"boxoffice/messaging/messagingtest"
 )
 
 // BenchmarkDelivery is one message from publish to ack, 64 in flight.
 func BenchmarkDelivery(b *testing.B) {
 	c := New(Options{}).Connect("bench")
-	if err := c.Declare(b.Context(), messaging.NewTopology(nil), messaging.TopologyDeclare); err != nil {
+	if err := c.Declare(b.Context(), messagingtest.Topology(nil), messaging.TopologyDeclare); err != nil {
 		b.Fatal(err)
 	}
 	slots := make(chan struct{}, 64)
@@ -31,7 +32,7 @@ func BenchmarkDelivery(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		slots <- struct{}{}
-		if err := c.Publish(ctx, messaging.ExchangeEvents, "BookingCreated", m); err != nil {
+		if err := c.Publish(ctx, messagingtest.Shop().EventsExchange(), "OrderPlaced", m); err != nil {
 			b.Fatal(err)
 		}
 	}

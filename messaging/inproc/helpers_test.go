@@ -8,11 +8,12 @@ import (
 	"time"
 
 	"boxoffice/messaging"
+	"boxoffice/messaging/messagingtest"
 )
 
 const (
-	work = "seats.BookingCreated"
-	dead = "seats.BookingCreated.dead"
+	work = "stock.OrderPlaced"
+	dead = "stock.OrderPlaced.dead"
 )
 
 // delay is long: time is virtual in these tests.
@@ -31,7 +32,7 @@ func bubble(t *testing.T, opts Options, test func(t *testing.T, b *bed)) {
 		server := New(opts)
 		b := &bed{T: t, server: server, conn: server.Connect("test")}
 		defer b.close(b.conn)
-		if err := b.conn.Declare(t.Context(), messaging.NewTopology([]time.Duration{delay}), messaging.TopologyDeclare); err != nil {
+		if err := b.conn.Declare(t.Context(), messagingtest.Topology([]time.Duration{delay}), messaging.TopologyDeclare); err != nil {
 			t.Fatal(err)
 		}
 		test(t, b)

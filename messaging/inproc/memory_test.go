@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"boxoffice/messaging"
+	"boxoffice/messaging/messagingtest"
 )
 
 // sized is a message that takes n bytes of a queue.
@@ -21,7 +22,9 @@ func TestPublishersWaitForRoomInTurn(t *testing.T) {
 		k := b.consume(t.Context(), b.conn, work, 100)
 		publish := func(ctx context.Context, id string, size int) <-chan error {
 			done := make(chan error, 1)
-			go func() { done <- b.conn.Publish(ctx, messaging.ExchangeEvents, "BookingCreated", sized(id, size)) }()
+			go func() {
+				done <- b.conn.Publish(ctx, messagingtest.Shop().EventsExchange(), "OrderPlaced", sized(id, size))
+			}()
 			synctest.Wait()
 			return done
 		}
@@ -60,18 +63,18 @@ func TestPublishersWaitForRoomInTurn(t *testing.T) {
 
 func TestGivingUpLetsTheNextOneIn(t *testing.T) {
 	bubble(t, Options{MaxBytes: 2000}, func(t *testing.T, b *bed) {
-		if err := b.conn.Publish(t.Context(), messaging.ExchangeEvents, "BookingCreated", sized("1", 1000)); err != nil {
+		if err := b.conn.Publish(t.Context(), messagingtest.Shop().EventsExchange(), "OrderPlaced", sized("1", 1000)); err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		large, small := make(chan error, 1), make(chan error, 1)
 		go func() {
-			large <- b.conn.Publish(ctx, messaging.ExchangeEvents, "BookingCreated", sized("large", 1500))
+			large <- b.conn.Publish(ctx, messagingtest.Shop().EventsExchange(), "OrderPlaced", sized("large", 1500))
 		}()
 		synctest.Wait()
 		go func() {
-			small <- b.conn.Publish(t.Context(), messaging.ExchangeEvents, "BookingCreated", sized("small", 500))
+			small <- b.conn.Publish(t.Context(), messagingtest.Shop().EventsExchange(), "OrderPlaced", sized("small", 500))
 		}()
 		synctest.Wait()
 		if len(small) != 0 {
@@ -90,15 +93,15 @@ func TestGivingUpLetsTheNextOneIn(t *testing.T) {
 
 func TestTooLargeAndUnroutableDoNotWait(t *testing.T) {
 	bubble(t, Options{MaxBytes: 2000}, func(t *testing.T, b *bed) {
-		// PaymentFailed is stored twice.
-		err := b.conn.Publish(t.Context(), messaging.ExchangeEvents, "PaymentFailed", sized("m", 1001))
+		// PaymentRefused is stored twice.
+		err := b.conn.Publish(t.Context(), messagingtest.Shop().EventsExchange(), "PaymentRefused", sized("m", 1001))
 		if err == nil {
 			t.Error("a message larger than the memory was stored")
 		}
-		if err := b.conn.Publish(t.Context(), messaging.ExchangeEvents, "PaymentFailed", sized("m", 1000)); err != nil {
+		if err := b.conn.Publish(t.Context(), messagingtest.Shop().EventsExchange(), "PaymentRefused", sized("m", 1000)); err != nil {
 			t.Error(err)
 		}
-		err = b.conn.Publish(t.Context(), messaging.ExchangeEvents, "Nobody", sized("m", 1000))
+		err = b.conn.Publish(t.Context(), messagingtest.Shop().EventsExchange(), "Nobody", sized("m", 1000))
 		if !errors.Is(err, messaging.ErrUnroutable) {
 			t.Errorf("got %v, want ErrUnroutable at once", err)
 		}
@@ -109,7 +112,7 @@ func TestTooLargeAndUnroutableDoNotWait(t *testing.T) {
 func TestDeadLetteringNeedsNoRoom(t *testing.T) {
 	bubble(t, Options{MaxBytes: 2000}, func(t *testing.T, b *bed) {
 		for i := range 2 {
-			if err := b.conn.Publish(t.Context(), messaging.ExchangeRetry, messaging.RetryKey(delay, work), sized(fmt.Sprint(i), 1000)); err != nil {
+			if err := b.conn.Publish(t.Context(), messagingtest.Shop().RetryExchange(), messaging.RetryKey(delay, work), sized(fmt.Sprint(i), 1000)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -122,8 +125,8 @@ func TestDeadLetteringNeedsNoRoom(t *testing.T) {
 // Whatever becomes of messages, none leaves its weight behind.
 func TestNoRoomIsLost(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, b *bed) {
-		b.publish(messaging.ExchangeEvents, "PaymentFailed", "1", "2", "3")
-		b.publish(messaging.ExchangeRetry, messaging.RetryKey(delay, work), "4")
+		b.publish(messagingtest.Shop().EventsExchange(), "PaymentRefused", "1", "2", "3")
+		b.publish(messagingtest.Shop().RetryExchange(), messaging.RetryKey(delay, work), "4")
 		time.Sleep(delay)
 		synctest.Wait()
 		remove := func(context.Context, messaging.Message) (bool, error) { return true, nil }

@@ -12,6 +12,7 @@ const defaultBuffer = 256
 // observer is one subscribing of an Observe. Guarded by the server's mu.
 type observer struct {
 	conn     *Conn
+	exchange string
 	patterns []pattern
 	limit    int
 	buffer   list.List     // of sight, oldest first
@@ -52,7 +53,7 @@ func (c *Conn) Observe(ctx context.Context, o messaging.Observation) error {
 }
 
 func (c *Conn) watch(o messaging.Observation) *observer {
-	w := &observer{conn: c, limit: o.Buffer, arrived: make(chan struct{}, 1), lost: make(chan struct{})}
+	w := &observer{conn: c, exchange: o.Exchange, limit: o.Buffer, arrived: make(chan struct{}, 1), lost: make(chan struct{})}
 	for _, key := range o.Keys {
 		w.patterns = append(w.patterns, split(key))
 	}
@@ -107,12 +108,12 @@ func (w *observer) end() {
 
 // show gives a published event to whoever observes its key.
 func (s *Server) show(exchange, key string, m messaging.Message) {
-	if exchange != messaging.ExchangeEvents || len(s.observers) == 0 {
+	if len(s.observers) == 0 {
 		return
 	}
 	words := split(key)
 	for w := range s.observers {
-		if !w.wants(words) {
+		if w.exchange != exchange || !w.wants(words) {
 			continue
 		}
 		if w.buffer.Len() == w.limit {

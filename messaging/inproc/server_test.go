@@ -11,15 +11,16 @@ import (
 	"time"
 
 	"boxoffice/messaging"
+	"boxoffice/messaging/messagingtest"
 )
 
 func TestExpiryIsExactAndInOrder(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, b *bed) {
-		wait := messaging.WaitQueueName(messaging.Seats, delay)
+		wait := messagingtest.Shop().WaitQueue(messagingtest.Stock, delay)
 		key := messaging.RetryKey(delay, work)
-		b.publish(messaging.ExchangeRetry, key, "1", "2")
+		b.publish(messagingtest.Shop().RetryExchange(), key, "1", "2")
 		time.Sleep(delay / 2)
-		b.publish(messaging.ExchangeRetry, key, "3")
+		b.publish(messagingtest.Shop().RetryExchange(), key, "3")
 		time.Sleep(delay/2 - time.Nanosecond)
 		b.expectDepth(wait, 3, 0)
 		time.Sleep(time.Nanosecond)
@@ -40,7 +41,7 @@ func TestExpiryIsExactAndInOrder(t *testing.T) {
 
 func TestOutageStopsExpiryUntilStart(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, b *bed) {
-		b.publish(messaging.ExchangeRetry, messaging.RetryKey(delay, work), "1")
+		b.publish(messagingtest.Shop().RetryExchange(), messaging.RetryKey(delay, work), "1")
 		b.server.Stop()
 		b.server.Stop() // twice is once
 		time.Sleep(2 * delay)
@@ -61,8 +62,8 @@ func TestOutageStopsExpiryUntilStart(t *testing.T) {
 // What a browser looks at does not expire; it does when it comes back too late.
 func TestHeldMessagesExpireOnReturn(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, b *bed) {
-		wait := messaging.WaitQueueName(messaging.Seats, delay)
-		b.publish(messaging.ExchangeRetry, messaging.RetryKey(delay, work), "1")
+		wait := messagingtest.Shop().WaitQueue(messagingtest.Stock, delay)
+		b.publish(messagingtest.Shop().RetryExchange(), messaging.RetryKey(delay, work), "1")
 		err := b.conn.Browse(t.Context(), wait, func(context.Context, messaging.Message) (bool, error) {
 			time.Sleep(2 * delay)
 			b.expectDepth(wait, 0, 1)
@@ -80,7 +81,7 @@ func TestDeathsAreCountedPerQueueAndReason(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, b *bed) {
 		m := messaging.Message{ID: "m"}
 		for range 3 {
-			if err := b.conn.Publish(t.Context(), messaging.ExchangeRetry, messaging.RetryKey(delay, work), m); err != nil {
+			if err := b.conn.Publish(t.Context(), messagingtest.Shop().RetryExchange(), messaging.RetryKey(delay, work), m); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(delay)
@@ -92,7 +93,7 @@ func TestDeathsAreCountedPerQueueAndReason(t *testing.T) {
 		}
 		deaths := m.Headers["x-death"].([]any)
 		first := deaths[0].(map[string]any)
-		if len(deaths) != 1 || first["count"] != int64(3) || first["exchange"] != messaging.ExchangeRetry {
+		if len(deaths) != 1 || first["count"] != int64(3) || first["exchange"] != messagingtest.Shop().RetryExchange() {
 			t.Errorf("x-death is %v", deaths)
 		}
 		if !first["time"].(time.Time).Equal(time.Now().Truncate(time.Second)) {
@@ -160,14 +161,14 @@ func TestHeadersThatCannotTravel(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, b *bed) {
 		for _, v := range []any{struct{}{}, []string{"a"}, new(int), uint64(1), []any{[]any{make(chan int)}}, map[string]any{"k": func() {}}} {
 			m := messaging.Message{Headers: map[string]any{"bad": v}}
-			err := b.conn.Publish(t.Context(), messaging.ExchangeEvents, "BookingCreated", m)
+			err := b.conn.Publish(t.Context(), messagingtest.Shop().EventsExchange(), "OrderPlaced", m)
 			if err == nil || !strings.Contains(err.Error(), `"bad"`) {
 				t.Errorf("%T: %v, want an error that names the header", v, err)
 			}
 		}
 		inner := []any{"a", map[string]any{"b": []byte("c")}}
 		m := messaging.Message{Headers: map[string]any{"nested": inner}}
-		if err := b.conn.Publish(t.Context(), messaging.ExchangeEvents, "BookingCreated", m); err != nil {
+		if err := b.conn.Publish(t.Context(), messagingtest.Shop().EventsExchange(), "OrderPlaced", m); err != nil {
 			t.Fatal(err)
 		}
 		for range 2 { // neither the sender nor a reader reaches the stored message

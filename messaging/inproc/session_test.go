@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"boxoffice/messaging"
+	"boxoffice/messaging/messagingtest"
 )
 
 func idsOf(deliveries []*messaging.Delivery) map[string]int {
@@ -34,7 +35,7 @@ func expectIDs(t *testing.T, got []*messaging.Delivery, want map[string]int) {
 
 func TestLostMessagesKeepTheirPlace(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, b *bed) {
-		b.publish(messaging.ExchangeEvents, "BookingCreated", "1", "2", "3", "4", "5", "6")
+		b.publish(messagingtest.Shop().EventsExchange(), "OrderPlaced", "1", "2", "3", "4", "5", "6")
 		one := b.server.Connect("one")
 		two := b.server.Connect("two")
 		first := b.consume(t.Context(), one, work, 2)  // 1, 2
@@ -58,9 +59,9 @@ func TestDropSubscribesAgain(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, b *bed) {
 		c := b.server.Connect("seats")
 		defer b.close(c)
-		here, there := b.consume(t.Context(), c, work, 5), b.consume(t.Context(), c, "booking.PaymentFailed", 5)
-		b.publish(messaging.ExchangeEvents, "BookingCreated", "1", "2")
-		b.publish(messaging.ExchangeEvents, "PaymentFailed", "3")
+		here, there := b.consume(t.Context(), c, work, 5), b.consume(t.Context(), c, "orders.PaymentRefused", 5)
+		b.publish(messagingtest.Shop().EventsExchange(), "OrderPlaced", "1", "2")
+		b.publish(messagingtest.Shop().EventsExchange(), "PaymentRefused", "3")
 		old := here.take()
 		expectIDs(t, old, map[string]int{"1": 0, "2": 0})
 		expectIDs(t, there.take(), map[string]int{"3": 0})
@@ -87,7 +88,7 @@ func TestDropCountsOnce(t *testing.T) {
 		c := b.server.Connect("seats")
 		defer b.close(c)
 		one, two := b.consume(t.Context(), c, work, 3), b.consume(t.Context(), c, work, 3)
-		b.publish(messaging.ExchangeEvents, "BookingCreated", "1", "2")
+		b.publish(messagingtest.Shop().EventsExchange(), "OrderPlaced", "1", "2")
 		if n := len(one.take()) + len(two.take()); n != 2 {
 			t.Fatalf("%d deliveries", n)
 		}
@@ -102,12 +103,12 @@ func TestKillEndsForGood(t *testing.T) {
 		k := b.consume(t.Context(), c, work, 5)
 		observed := make(chan error, 1)
 		go func() {
-			observed <- c.Observe(t.Context(), messaging.Observation{Keys: []string{"#"}, See: func(string, messaging.Message) {}})
+			observed <- c.Observe(t.Context(), messaging.Observation{Exchange: messagingtest.Shop().EventsExchange(), Keys: []string{"#"}, See: func(string, messaging.Message) {}})
 		}()
-		b.publish(messaging.ExchangeEvents, "BookingCreated", "1", "2", "3")
+		b.publish(messagingtest.Shop().EventsExchange(), "OrderPlaced", "1", "2", "3")
 		published := make(chan error, 1)
 		go func() { // waits: the memory is full
-			published <- c.Publish(t.Context(), messaging.ExchangeEvents, "BookingCreated", messaging.Message{})
+			published <- c.Publish(t.Context(), messagingtest.Shop().EventsExchange(), "OrderPlaced", messaging.Message{})
 		}()
 		got := k.take()
 		c.Kill()
@@ -133,7 +134,7 @@ func TestKillEndsForGood(t *testing.T) {
 func TestDeliveryLimitIsExact(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, b *bed) {
 		c := b.server.Connect("crashing")
-		b.publish(messaging.ExchangeEvents, "BookingCreated", "deadly")
+		b.publish(messagingtest.Shop().EventsExchange(), "OrderPlaced", "deadly")
 		k := b.consume(t.Context(), c, work, 1)
 		for count := range messaging.WorkDeliveryLimit + 1 {
 			got := k.take()
@@ -154,10 +155,10 @@ func TestConsumeWaitsForItsQueue(t *testing.T) {
 		c := server.Connect("early")
 		b := &bed{T: t, server: server, conn: c}
 		k := b.consume(t.Context(), c, work, 1)
-		if err := c.Declare(t.Context(), messaging.NewTopology(nil), messaging.TopologyDeclare); err != nil {
+		if err := c.Declare(t.Context(), messagingtest.Topology(nil), messaging.TopologyDeclare); err != nil {
 			t.Fatal(err)
 		}
-		b.publish(messaging.ExchangeEvents, "BookingCreated", "1")
+		b.publish(messagingtest.Shop().EventsExchange(), "OrderPlaced", "1")
 		expectIDs(t, k.take(), map[string]int{"1": 0})
 		b.close(c)
 		if err := <-k.done; err != nil {
@@ -169,7 +170,7 @@ func TestConsumeWaitsForItsQueue(t *testing.T) {
 func TestAckTwiceIsAnError(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, b *bed) {
 		k := b.consume(t.Context(), b.conn, work, 2)
-		b.publish(messaging.ExchangeEvents, "BookingCreated", "1", "2")
+		b.publish(messagingtest.Shop().EventsExchange(), "OrderPlaced", "1", "2")
 		d := k.take()[0]
 		if err := d.Settler.Ack(); err != nil {
 			t.Error(err)
@@ -196,7 +197,7 @@ func TestCloseCutsStubbornHandlers(t *testing.T) {
 				late = d.Settler.Ack()
 			}})
 		}()
-		b.publish(messaging.ExchangeEvents, "BookingCreated", "1")
+		b.publish(messagingtest.Shop().EventsExchange(), "OrderPlaced", "1")
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
@@ -229,7 +230,7 @@ func TestStopTakesNoMore(t *testing.T) {
 				},
 			})
 		}()
-		b.publish(messaging.ExchangeEvents, "BookingCreated", "1", "2")
+		b.publish(messagingtest.Shop().EventsExchange(), "OrderPlaced", "1", "2")
 		synctest.Wait()
 		close(stop)
 		synctest.Wait()

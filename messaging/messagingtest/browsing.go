@@ -23,11 +23,11 @@ func browsing() []clause {
 
 func browseTakesNothing(f *fixture) {
 	b := f.declared("operator")
-	if got := f.contents(b, messaging.DeadQueueName(seatsQueue)); len(got) != 0 {
+	if got := f.contents(b, messaging.DeadQueue(stockQueue)); len(got) != 0 {
 		f.Errorf("an empty queue shows %v", got)
 	}
 	sent := ids("m", 70) // more than a consumer's usual prefetch
-	dead := f.park(b, seatsQueue, sent)
+	dead := f.park(b, stockQueue, sent)
 	for i := range messaging.WorkDeliveryLimit + 5 {
 		if got := f.contents(b, dead); !slices.Equal(got, sent) {
 			f.Fatalf("look %d shows %d messages, not the %d in order: %v", i+1, len(got), len(sent), got)
@@ -39,7 +39,7 @@ func browseTakesNothing(f *fixture) {
 func browseRemovesExactly(f *fixture) {
 	b := f.declared("operator")
 	sent := ids("m", 30)
-	dead := f.park(b, seatsQueue, sent)
+	dead := f.park(b, stockQueue, sent)
 	var kept []string
 	i := 0
 	err := b.Browse(f.ctx, dead, func(_ context.Context, m messaging.Message) (bool, error) {
@@ -67,7 +67,7 @@ func browseRemovesExactly(f *fixture) {
 func visitErrorStops(f *fixture) {
 	b := f.declared("operator")
 	sent := ids("m", 10)
-	dead := f.park(b, seatsQueue, sent)
+	dead := f.park(b, stockQueue, sent)
 	stop := errors.New("stop here")
 	visits := 0
 	err := b.Browse(f.ctx, dead, func(context.Context, messaging.Message) (bool, error) {
@@ -87,11 +87,11 @@ func visitErrorStops(f *fixture) {
 func arrivalsAreNotVisited(f *fixture) {
 	b := f.declared("operator")
 	sent := ids("m", 3)
-	dead := f.park(b, seatsQueue, sent)
+	dead := f.park(b, stockQueue, sent)
 	var visited []string
 	err := b.Browse(f.ctx, dead, func(ctx context.Context, m messaging.Message) (bool, error) {
 		visited = append(visited, m.ID)
-		return true, b.Publish(ctx, messaging.ExchangeDead, seatsQueue, message("new-"+m.ID)) // as a redrive that fails again would
+		return true, b.Publish(ctx, Shop().DeadExchange(), stockQueue, message("new-"+m.ID)) // as a redrive that fails again would
 	})
 	if err != nil || !slices.Equal(visited, sent) {
 		f.Errorf("visited %v and then: %v", visited, err)
@@ -102,7 +102,7 @@ func arrivalsAreNotVisited(f *fixture) {
 func twoBrowsesAreDisjoint(f *fixture) {
 	b := f.declared("operator")
 	sent := ids("m", 20)
-	dead := f.park(b, seatsQueue, sent)
+	dead := f.park(b, stockQueue, sent)
 	var first, second []string
 	other := f.connect("other operator")
 	err := b.Browse(f.ctx, dead, func(ctx context.Context, m messaging.Message) (bool, error) {
@@ -131,21 +131,21 @@ func twoBrowsesAreDisjoint(f *fixture) {
 
 func missingQueue(f *fixture) {
 	b := f.declared("operator")
-	err := b.Browse(f.ctx, "seats.Nothing.dead", func(context.Context, messaging.Message) (bool, error) {
+	err := b.Browse(f.ctx, "stock.Nothing.dead", func(context.Context, messaging.Message) (bool, error) {
 		f.Error("a queue that does not exist has a message")
 		return false, nil
 	})
 	if !errors.Is(err, messaging.ErrNoQueue) {
 		f.Errorf("got %v, want ErrNoQueue", err)
 	}
-	f.publish(b, messaging.ExchangeEvents, "BookingCreated", message("m")) // the connection still works
-	f.expectContents(b, createdQueue, "m")
+	f.publish(b, Shop().EventsExchange(), "OrderPlaced", message("m")) // the connection still works
+	f.expectContents(b, placedQueue, "m")
 }
 
 func contextEndsBrowse(f *fixture) {
 	b := f.declared("operator")
 	sent := ids("m", 5)
-	dead := f.park(b, seatsQueue, sent)
+	dead := f.park(b, stockQueue, sent)
 	ctx, cancel := context.WithCancel(f.ctx)
 	defer cancel()
 	visits := 0
@@ -166,7 +166,7 @@ func contextEndsBrowse(f *fixture) {
 func dropDuringBrowse(f *fixture) {
 	b := f.declared("operator")
 	sent := ids("m", 10)
-	dead := f.park(b, seatsQueue, sent)
+	dead := f.park(b, stockQueue, sent)
 	visits := 0
 	err := b.Browse(f.ctx, dead, func(context.Context, messaging.Message) (bool, error) {
 		if visits++; visits == 3 {

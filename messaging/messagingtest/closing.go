@@ -27,8 +27,8 @@ func closeLeavesNothing(f *fixture) {
 		f.Error("the broker has no name for traces")
 	}
 	g := f.newGate()
-	c := f.consume(b, createdQueue, 5, g.handle)
-	_, finish := f.observe(b, messaging.Observation{Keys: []string{"#"}, See: func(string, messaging.Message) {}})
+	c := f.consume(b, placedQueue, 5, g.handle)
+	_, finish := f.observe(b, messaging.Observation{Exchange: Shop().EventsExchange(), Keys: []string{"#"}, See: func(string, messaging.Message) {}})
 	f.publishAll(b, ids("m", 5))
 	close(g.open)
 	g.wait(5)
@@ -51,10 +51,10 @@ func closedIsClosed(f *fixture) {
 	f.close(b)
 	calls := map[string]error{
 		"Declare": b.Declare(f.ctx, topology(), messaging.TopologyDeclare),
-		"Publish": b.Publish(f.ctx, messaging.ExchangeEvents, "BookingCreated", message("m")),
-		"Consume": b.Consume(f.ctx, messaging.Subscription{Queue: createdQueue, Prefetch: 1, Handle: func(context.Context, *messaging.Delivery) {}}),
-		"Observe": b.Observe(f.ctx, messaging.Observation{Keys: []string{"#"}, See: func(string, messaging.Message) {}}),
-		"Browse":  b.Browse(f.ctx, createdQueue, func(context.Context, messaging.Message) (bool, error) { return false, nil }),
+		"Publish": b.Publish(f.ctx, Shop().EventsExchange(), "OrderPlaced", message("m")),
+		"Consume": b.Consume(f.ctx, messaging.Subscription{Queue: placedQueue, Prefetch: 1, Handle: func(context.Context, *messaging.Delivery) {}}),
+		"Observe": b.Observe(f.ctx, messaging.Observation{Exchange: Shop().EventsExchange(), Keys: []string{"#"}, See: func(string, messaging.Message) {}}),
+		"Browse":  b.Browse(f.ctx, placedQueue, func(context.Context, messaging.Message) (bool, error) { return false, nil }),
 		"Ready":   b.Ready(),
 	}
 	for call, err := range calls {
@@ -68,11 +68,11 @@ func closeReleases(f *fixture) {
 	f.publishAll(f.declared("publisher"), []string{"m"})
 	b := f.connect("closing")
 	g := f.newGate()
-	c := f.consume(b, createdQueue, 1, g.handle)
+	c := f.consume(b, placedQueue, 1, g.handle)
 	g.wait(1)
 	f.close(b)
 	c.wait()
-	f.drain(createdQueue, []string{"m"})
+	f.drain(placedQueue, []string{"m"})
 }
 
 func closeWaitsForConfirms(f *fixture) {
@@ -85,7 +85,7 @@ func closeWaitsForConfirms(f *fixture) {
 	var running sync.WaitGroup
 	for _, id := range sent {
 		running.Go(func() {
-			err := b.Publish(f.ctx, messaging.ExchangeEvents, "BookingCreated", message(id))
+			err := b.Publish(f.ctx, Shop().EventsExchange(), "OrderPlaced", message(id))
 			if err != nil {
 				if !errors.Is(err, messaging.ErrClosed) {
 					f.Errorf("publish %s: %v, want nil or ErrClosed", id, err)
@@ -103,7 +103,7 @@ func closeWaitsForConfirms(f *fixture) {
 	}
 	f.close(b)
 	running.Wait()
-	f.drain(createdQueue, confirmed)
+	f.drain(placedQueue, confirmed)
 }
 
 func closeUnused(f *fixture) {

@@ -54,9 +54,9 @@ func prefetchIsReachedAndBounds(f *fixture) {
 	b := f.declared("publisher")
 	f.publishAll(b, ids("m", 12))
 	first, second := f.newGate(), f.newGate()
-	one := f.consume(f.connect("first"), createdQueue, 5, first.handle)
+	one := f.consume(f.connect("first"), placedQueue, 5, first.handle)
 	first.wait(5) // reached
-	two := f.consume(f.connect("second"), createdQueue, 20, second.handle)
+	two := f.consume(f.connect("second"), placedQueue, 20, second.handle)
 	second.wait(7) // all the rest: so the first had no more than its 5
 	if n := len(first.started); n != 0 {
 		f.Errorf("with a prefetch of 5, %d more handlers ran", n)
@@ -65,7 +65,7 @@ func prefetchIsReachedAndBounds(f *fixture) {
 	close(second.open)
 	one.finish()
 	two.finish()
-	f.expectContents(b, createdQueue)
+	f.expectContents(b, placedQueue)
 }
 
 func ackMakesRoom(f *fixture) {
@@ -74,7 +74,7 @@ func ackMakesRoom(f *fixture) {
 	f.publishAll(b, sent)
 	var running, most atomic.Int64
 	done := make(chan string, len(sent))
-	c := f.consume(b, createdQueue, 3, func(_ context.Context, d *messaging.Delivery) {
+	c := f.consume(b, placedQueue, 3, func(_ context.Context, d *messaging.Delivery) {
 		n := running.Add(1)
 		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
 		}
@@ -97,7 +97,7 @@ func ackSettlesOne(f *fixture) {
 	b := f.declared("publisher")
 	f.publishAll(b, []string{"a", "b", "c"})
 	handled := make(chan error, 3)
-	c := f.consume(f.connect("consumer"), createdQueue, 3, func(_ context.Context, d *messaging.Delivery) {
+	c := f.consume(f.connect("consumer"), placedQueue, 3, func(_ context.Context, d *messaging.Delivery) {
 		var err error
 		if d.ID == "b" {
 			err = d.Settler.Ack()
@@ -110,19 +110,19 @@ func ackSettlesOne(f *fixture) {
 		}
 	}
 	c.finish()
-	f.drain(createdQueue, []string{"a", "c"})
-	f.expectContents(b, createdQueue)
+	f.drain(placedQueue, []string{"a", "c"})
+	f.expectContents(b, placedQueue)
 }
 
 func unsettledComesBack(f *fixture) {
 	b := f.declared("publisher")
 	f.publishAll(b, []string{"m"})
 	handled := make(chan struct{}, 10)
-	c := f.consume(f.connect("forgetful"), createdQueue, 5, func(context.Context, *messaging.Delivery) { handled <- struct{}{} })
+	c := f.consume(f.connect("forgetful"), placedQueue, 5, func(context.Context, *messaging.Delivery) { handled <- struct{}{} })
 	receive(f, handled, "the handler")
-	f.expectContents(b, createdQueue) // still held by the session
+	f.expectContents(b, placedQueue) // still held by the session
 	c.finish()
-	f.drain(createdQueue, []string{"m"})
+	f.drain(placedQueue, []string{"m"})
 	if n := len(handled); n != 0 {
 		f.Errorf("the session got its own unsettled message %d times more", n)
 	}
@@ -133,7 +133,7 @@ func stopIsGraceful(f *fixture) {
 	sent := ids("m", 6)
 	f.publishAll(b, sent)
 	g := f.newGate()
-	c := f.consume(f.connect("stopping"), createdQueue, 2, g.handle)
+	c := f.consume(f.connect("stopping"), placedQueue, 2, g.handle)
 	running := g.wait(2)
 	c.stop()
 	rest := map[string]bool{}
@@ -141,7 +141,7 @@ func stopIsGraceful(f *fixture) {
 		rest[id] = id != running[0].ID && id != running[1].ID
 	}
 	other := f.newGate()
-	o := f.consume(f.connect("other"), createdQueue, 10, other.handle)
+	o := f.consume(f.connect("other"), placedQueue, 10, other.handle)
 	for _, d := range other.wait(4) { // what the stopped one had not begun
 		if !rest[d.ID] {
 			f.Errorf("%s was delivered to both", d.ID)
@@ -154,7 +154,7 @@ func stopIsGraceful(f *fixture) {
 	if n := len(g.started); n != 0 {
 		f.Errorf("%d handlers began after the stop", n)
 	}
-	f.expectContents(b, createdQueue)
+	f.expectContents(b, placedQueue)
 }
 
 func stopBeforeStart(f *fixture) {
@@ -163,13 +163,13 @@ func stopBeforeStart(f *fixture) {
 	stop := make(chan struct{})
 	close(stop)
 	err := b.Consume(f.ctx, messaging.Subscription{
-		Queue: createdQueue, Prefetch: 1, Stop: stop,
+		Queue: placedQueue, Prefetch: 1, Stop: stop,
 		Handle: func(context.Context, *messaging.Delivery) { f.Error("a stopped Consume delivered") },
 	})
 	if err != nil {
 		f.Errorf("consume: %v", err)
 	}
-	f.drain(createdQueue, []string{"m"})
+	f.drain(placedQueue, []string{"m"})
 }
 
 func contextEndsHandlers(f *fixture) {
@@ -177,7 +177,7 @@ func contextEndsHandlers(f *fixture) {
 	f.publishAll(b, []string{"m"})
 	started, ended := make(chan struct{}), make(chan struct{})
 	letGo := make(chan struct{})
-	c := f.consume(f.connect("consumer"), createdQueue, 1, func(ctx context.Context, _ *messaging.Delivery) {
+	c := f.consume(f.connect("consumer"), placedQueue, 1, func(ctx context.Context, _ *messaging.Delivery) {
 		close(started)
 		<-ctx.Done()
 		close(ended)
@@ -193,5 +193,5 @@ func contextEndsHandlers(f *fixture) {
 	}
 	close(letGo)
 	c.wait()
-	f.drain(createdQueue, []string{"m"})
+	f.drain(placedQueue, []string{"m"})
 }

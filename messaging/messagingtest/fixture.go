@@ -26,9 +26,9 @@ const (
 )
 
 var (
-	bookingQueue = messaging.QueueName(messaging.Booking, "PaymentFailed")
-	seatsQueue   = messaging.QueueName(messaging.Seats, "PaymentFailed")
-	createdQueue = messaging.QueueName(messaging.Seats, "BookingCreated")
+	ordersQueue = Shop().Queue(Orders, "PaymentRefused")
+	stockQueue  = Shop().Queue(Stock, "PaymentRefused")
+	placedQueue = Shop().Queue(Stock, "OrderPlaced")
 )
 
 // fixture is one clause's test with its broker.
@@ -56,7 +56,7 @@ func (h Harness) newFixture(t *testing.T) *fixture {
 }
 
 func topology() messaging.Topology {
-	return messaging.NewTopology([]time.Duration{shortDelay, longDelay, noDelayEnd})
+	return Topology([]time.Duration{shortDelay, longDelay, noDelayEnd})
 }
 
 // connect is a new connection, closed after the clause.
@@ -109,11 +109,11 @@ func (f *fixture) publish(b messaging.Broker, exchange, key string, m messaging.
 	}
 }
 
-// publishAll publishes an event per id, in order, to seats.BookingCreated.
+// publishAll publishes an event per id, in order, to stock.OrderPlaced.
 func (f *fixture) publishAll(b messaging.Broker, ids []string) {
 	f.Helper()
 	for _, id := range ids {
-		f.publish(b, messaging.ExchangeEvents, "BookingCreated", message(id))
+		f.publish(b, Shop().EventsExchange(), "OrderPlaced", message(id))
 	}
 }
 
@@ -121,16 +121,16 @@ func (f *fixture) publishAll(b messaging.Broker, ids []string) {
 func (f *fixture) park(b messaging.Broker, workQueue string, ids []string) (deadQueue string) {
 	f.Helper()
 	for _, id := range ids {
-		f.publish(b, messaging.ExchangeDead, workQueue, message(id))
+		f.publish(b, Shop().DeadExchange(), workQueue, message(id))
 	}
-	return messaging.DeadQueueName(workQueue)
+	return messaging.DeadQueue(workQueue)
 }
 
-// insist publishes to seats.BookingCreated until the message is confirmed, as a
+// insist publishes to stock.OrderPlaced until the message is confirmed, as a
 // service would.
 func (f *fixture) insist(b messaging.Broker, m messaging.Message) {
 	for {
-		err := b.Publish(f.ctx, messaging.ExchangeEvents, "BookingCreated", m)
+		err := b.Publish(f.ctx, Shop().EventsExchange(), "OrderPlaced", m)
 		if err == nil {
 			return
 		}

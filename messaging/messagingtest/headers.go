@@ -25,8 +25,8 @@ func tracingGivesWay(f *fixture) {
 	f.declared("topology")
 	m := message("m")
 	m.Headers = map[string]any{"traceparent": parent, "tracestate": "a=b", "baggage": roomy(), "mine": "x"}
-	f.publish(f.connectSmall("publisher"), messaging.ExchangeEvents, "BookingCreated", m)
-	d := f.next(createdQueue)
+	f.publish(f.connectSmall("publisher"), Shop().EventsExchange(), "OrderPlaced", m)
+	d := f.next(placedQueue)
 	if d.Header("traceparent") != parent || d.Header("tracestate") != "a=b" || d.Header("mine") != "x" || d.Header("baggage") != "" {
 		f.Errorf("got %v, want all but the baggage", d.Headers)
 	}
@@ -40,11 +40,11 @@ func unfitIsAnError(f *fixture) {
 	b := f.connectSmall("publisher")
 	m := message("m")
 	m.Headers = map[string]any{"mine": roomy()}
-	if err := b.Publish(f.ctx, messaging.ExchangeEvents, "BookingCreated", m); !errors.Is(err, messaging.ErrUnfit) {
+	if err := b.Publish(f.ctx, Shop().EventsExchange(), "OrderPlaced", m); !errors.Is(err, messaging.ErrUnfit) {
 		f.Errorf("got %v, want ErrUnfit", err)
 	}
-	f.publish(b, messaging.ExchangeEvents, "BookingCreated", message("next"))
-	f.expectContents(b, createdQueue, "next")
+	f.publish(b, Shop().EventsExchange(), "OrderPlaced", message("next"))
+	f.expectContents(b, placedQueue, "next")
 }
 
 // Many headers of a stranger fit into the frame that brought them, but not
@@ -56,7 +56,7 @@ func parkedWithoutHeaders(f *fixture) {
 	n := 8192
 	for ; ; n -= 16 { // the most that it takes
 		m.Headers = map[string]any{"mine": strings.Repeat("x", n)}
-		if err := b.Publish(f.ctx, messaging.ExchangeEvents, "PaymentFailed", m); err == nil {
+		if err := b.Publish(f.ctx, Shop().EventsExchange(), "PaymentRefused", m); err == nil {
 			break
 		} else if !errors.Is(err, messaging.ErrUnfit) {
 			f.Fatal(err)
@@ -66,7 +66,7 @@ func parkedWithoutHeaders(f *fixture) {
 		f.Error("a body that is no event was handled")
 		return nil, nil
 	}})
-	d := f.next(messaging.DeadQueueName(seatsQueue))
+	d := f.next(messaging.DeadQueue(stockQueue))
 	stop()
 	if d.Header(messaging.HeaderReason) == "" || d.Header("mine") != "" {
 		f.Errorf("parked with %v", d.Headers)

@@ -22,7 +22,7 @@ func lostComesAgain(f *fixture) {
 	f.publishAll(b, []string{"m"})
 	const losses = 3
 	counts := make(chan int, 100)
-	c := f.consume(f.connect("consumer"), createdQueue, 1, func(_ context.Context, d *messaging.Delivery) {
+	c := f.consume(f.connect("consumer"), placedQueue, 1, func(_ context.Context, d *messaging.Delivery) {
 		if string(d.Body) != "body of m" {
 			f.Errorf("delivery %d brought %q", d.Count, d.Body)
 		}
@@ -39,7 +39,7 @@ func lostComesAgain(f *fixture) {
 		}
 	}
 	c.finish()
-	f.expectContents(b, createdQueue)
+	f.expectContents(b, placedQueue)
 }
 
 func lossGivesAllBack(f *fixture) {
@@ -49,7 +49,7 @@ func lossGivesAllBack(f *fixture) {
 	first, contexts := make(chan *messaging.Delivery, 10), make(chan context.Context, 10)
 	ended := make(chan error, 10)
 	again := make(chan string, 100)
-	c := f.consume(f.connect("consumer"), createdQueue, 5, func(ctx context.Context, d *messaging.Delivery) {
+	c := f.consume(f.connect("consumer"), placedQueue, 5, func(ctx context.Context, d *messaging.Delivery) {
 		if d.Count == 0 {
 			contexts <- ctx
 			first <- d
@@ -85,7 +85,7 @@ func lossGivesAllBack(f *fixture) {
 		delete(missing, receive(f, again, "all redeliveries"))
 	}
 	c.finish()
-	f.expectContents(b, createdQueue)
+	f.expectContents(b, placedQueue)
 }
 
 // A client that numbers deliveries may let a late ack settle another message
@@ -95,7 +95,7 @@ func lateAckSettlesNothing(f *fixture) {
 	sent := ids("m", 3)
 	f.publishAll(b, sent)
 	first, second := make(chan *messaging.Delivery, 10), make(chan *messaging.Delivery, 10)
-	c := f.consume(f.connect("consumer"), createdQueue, 3, func(_ context.Context, d *messaging.Delivery) {
+	c := f.consume(f.connect("consumer"), placedQueue, 3, func(_ context.Context, d *messaging.Delivery) {
 		if d.Count == 0 {
 			first <- d
 		} else {
@@ -116,7 +116,7 @@ func lateAckSettlesNothing(f *fixture) {
 		}
 	}
 	c.finish()
-	f.drain(createdQueue, sent)
+	f.drain(placedQueue, sent)
 }
 
 func dropLosesSession(f *fixture) {
@@ -124,7 +124,7 @@ func dropLosesSession(f *fixture) {
 	f.publishAll(b, []string{"m"})
 	first, again := make(chan error, 10), make(chan int, 10)
 	started := make(chan struct{}, 10)
-	c := f.consume(f.connect("consumer"), createdQueue, 1, func(ctx context.Context, d *messaging.Delivery) {
+	c := f.consume(f.connect("consumer"), placedQueue, 1, func(ctx context.Context, d *messaging.Delivery) {
 		if d.Count == 0 {
 			started <- struct{}{}
 			<-ctx.Done()
@@ -144,7 +144,7 @@ func dropLosesSession(f *fixture) {
 	receive(f, again, "the redelivery")
 	c.finish()
 	f.insist(b, message("next")) // the publisher is back too
-	f.drain(createdQueue, []string{"next"})
+	f.drain(placedQueue, []string{"next"})
 }
 
 func dropsUnderLoad(f *fixture) {
@@ -152,7 +152,7 @@ func dropsUnderLoad(f *fixture) {
 	var mu sync.Mutex
 	seen := map[string]bool{}
 	progress := make(chan struct{}, 10_000)
-	c := f.consume(f.connect("consumer"), createdQueue, 20, func(_ context.Context, d *messaging.Delivery) {
+	c := f.consume(f.connect("consumer"), placedQueue, 20, func(_ context.Context, d *messaging.Delivery) {
 		mu.Lock()
 		seen[d.ID] = true
 		mu.Unlock()

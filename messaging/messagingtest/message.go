@@ -22,11 +22,11 @@ func propertiesArrive(f *fixture) {
 	b := f.declared("publisher")
 	at := time.Unix(1_700_000_000, 0)
 	want := messaging.Message{
-		ID: "id-1", Type: "PaymentFailed", AppID: "payments", CorrelationID: "0190-Ω",
+		ID: "id-1", Type: "PaymentRefused", AppID: "payments", CorrelationID: "0190-Ω",
 		ContentType: "application/json", Timestamp: at, Body: []byte(`{"a":1}`),
 		Headers: map[string]any{
 			"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
-			"tracestate":  "a=1,b=2", "baggage": "lab=seats.BookingCreated%3Dfail%2A2",
+			"tracestate":  "a=1,b=2", "baggage": "lab=stock.OrderPlaced%3Dfail%2A2",
 			messaging.HeaderAttempt: int64(3),
 			"text":                  "žluťoučký 🎫", "empty": "", "bytes": []byte{0, 1, 255},
 			"true": true, "false": false, "nil": nil, "time": at,
@@ -34,8 +34,8 @@ func propertiesArrive(f *fixture) {
 			"float32": float32(1.5), "float64": 2.25,
 		},
 	}
-	f.publish(b, messaging.ExchangeEvents, "PaymentFailed", want)
-	got := f.next(seatsQueue).Message
+	f.publish(b, Shop().EventsExchange(), "PaymentRefused", want)
+	got := f.next(stockQueue).Message
 	if !got.Timestamp.Equal(want.Timestamp) {
 		f.Errorf("timestamp is %v, want %v", got.Timestamp, want.Timestamp)
 	}
@@ -80,8 +80,8 @@ func plain(v any) string {
 
 func emptyMessageArrives(f *fixture) {
 	b := f.declared("publisher")
-	f.publish(b, messaging.ExchangeEvents, "BookingCreated", messaging.Message{})
-	got := f.next(createdQueue).Message
+	f.publish(b, Shop().EventsExchange(), "OrderPlaced", messaging.Message{})
+	got := f.next(placedQueue).Message
 	if !got.Timestamp.IsZero() || got.ID+got.Type+got.AppID+got.CorrelationID+got.ContentType != "" || len(got.Body) != 0 {
 		f.Errorf("got %+v, want nothing", got)
 	}
@@ -97,8 +97,8 @@ func bodiesArrive(f *fixture) {
 		large[i] = byte(i * 31)
 	}
 	for _, body := range [][]byte{nil, {}, {0}, []byte("\xff\xfe no UTF-8"), large} {
-		f.publish(b, messaging.ExchangeEvents, "BookingCreated", messaging.Message{ID: "body", Body: body})
-		if got := f.next(createdQueue).Body; !bytes.Equal(got, body) {
+		f.publish(b, Shop().EventsExchange(), "OrderPlaced", messaging.Message{ID: "body", Body: body})
+		if got := f.next(placedQueue).Body; !bytes.Equal(got, body) {
 			f.Errorf("sent %d bytes, got %d or other ones", len(body), len(got))
 		}
 	}
@@ -106,14 +106,14 @@ func bodiesArrive(f *fixture) {
 
 func deliveryHasItsRoute(f *fixture) {
 	b := f.declared("publisher")
-	f.publish(b, messaging.ExchangeEvents, "PaymentFailed", message("event"))
-	d := f.next(seatsQueue)
-	if d.Queue != seatsQueue || d.Exchange != messaging.ExchangeEvents || d.Key != "PaymentFailed" || d.Count != 0 {
+	f.publish(b, Shop().EventsExchange(), "PaymentRefused", message("event"))
+	d := f.next(stockQueue)
+	if d.Queue != stockQueue || d.Exchange != Shop().EventsExchange() || d.Key != "PaymentRefused" || d.Count != 0 {
 		f.Errorf("got queue %s, exchange %s, key %s, count %d", d.Queue, d.Exchange, d.Key, d.Count)
 	}
-	f.publish(b, messaging.ExchangeRetry, messaging.RetryKey(shortDelay, seatsQueue), message("retry"))
-	d = f.next(seatsQueue)
-	if d.Exchange != messaging.ExchangeRedeliver || d.Key != messaging.RetryKey(shortDelay, seatsQueue) {
+	f.publish(b, Shop().RetryExchange(), messaging.RetryKey(shortDelay, stockQueue), message("retry"))
+	d = f.next(stockQueue)
+	if d.Exchange != Shop().RedeliverExchange() || d.Key != messaging.RetryKey(shortDelay, stockQueue) {
 		f.Errorf("a message that waited came with exchange %s, key %s", d.Exchange, d.Key)
 	}
 }

@@ -42,20 +42,20 @@ func (f *fixture) observe(b messaging.Broker, o messaging.Observation) (ready <-
 
 func observerSeesItsEvents(f *fixture) {
 	b := f.declared("publisher")
-	f.publish(b, messaging.ExchangeEvents, "PaymentFailed", message("before"))
+	f.publish(b, Shop().EventsExchange(), "PaymentRefused", message("before"))
 	saw := make(chan seen, 100)
 	see := func(key string, m messaging.Message) { saw <- seen{key, m.ID + ": " + string(m.Body)} }
-	_, finish := f.observe(f.connect("observer"), messaging.Observation{Keys: []string{"SeatReserved", "PaymentFailed"}, See: see})
-	f.publish(b, messaging.ExchangeEvents, "BookingCreated", message("unasked"))
-	f.publish(b, messaging.ExchangeEvents, "SeatReserved", message("1"))
-	f.publish(b, messaging.ExchangeEvents, "PaymentFailed", message("2"))
-	for _, want := range []seen{{"SeatReserved", "1: body of 1"}, {"PaymentFailed", "2: body of 2"}} {
+	_, finish := f.observe(f.connect("observer"), messaging.Observation{Exchange: Shop().EventsExchange(), Keys: []string{"ItemReserved", "PaymentRefused"}, See: see})
+	f.publish(b, Shop().EventsExchange(), "OrderPlaced", message("unasked"))
+	f.publish(b, Shop().EventsExchange(), "ItemReserved", message("1"))
+	f.publish(b, Shop().EventsExchange(), "PaymentRefused", message("2"))
+	for _, want := range []seen{{"ItemReserved", "1: body of 1"}, {"PaymentRefused", "2: body of 2"}} {
 		if got := receive(f, saw, "an event"); got != want {
 			f.Errorf("saw %v, want %v", got, want)
 		}
 	}
 	finish()
-	f.publish(b, messaging.ExchangeEvents, "PaymentFailed", message("after"))
+	f.publish(b, Shop().EventsExchange(), "PaymentRefused", message("after"))
 	if n := len(saw); n != 0 {
 		f.Errorf("saw %d messages too many: %v", n, <-saw)
 	}
@@ -65,21 +65,21 @@ func observerTakesNothing(f *fixture) {
 	b := f.declared("publisher")
 	saw := [2]chan seen{make(chan seen, 100), make(chan seen, 100)}
 	for i := range saw {
-		f.observe(b, messaging.Observation{Keys: []string{"#"}, See: func(key string, m messaging.Message) {
+		f.observe(b, messaging.Observation{Exchange: Shop().EventsExchange(), Keys: []string{"#"}, See: func(key string, m messaging.Message) {
 			for i := range m.Body {
 				m.Body[i] = '!'
 			}
 			saw[i] <- seen{key, m.ID}
 		}})
 	}
-	f.publish(b, messaging.ExchangeRedeliver, messaging.RedriveKey(createdQueue), message("no event"))
-	f.publish(b, messaging.ExchangeEvents, "PaymentFailed", message("one"))
+	f.publish(b, Shop().RedeliverExchange(), messaging.RedriveKey(placedQueue), message("no event"))
+	f.publish(b, Shop().EventsExchange(), "PaymentRefused", message("one"))
 	for i := range saw {
-		if got := receive(f, saw[i], "the event"); got != (seen{"PaymentFailed", "one"}) {
+		if got := receive(f, saw[i], "the event"); got != (seen{"PaymentRefused", "one"}) {
 			f.Errorf("observer %d saw %v", i, got)
 		}
 	}
-	for _, queue := range []string{bookingQueue, seatsQueue} {
+	for _, queue := range []string{ordersQueue, stockQueue} {
 		if d := f.next(queue); d.ID != "one" || string(d.Body) != "body of one" {
 			f.Errorf("%s got %s: %q", queue, d.ID, d.Body)
 		}
@@ -90,12 +90,12 @@ func observerComesBack(f *fixture) {
 	b := f.declared("publisher")
 	saw := make(chan seen, 100)
 	ready, _ := f.observe(f.connect("observer"), messaging.Observation{
-		Keys: []string{"*"}, See: func(key string, m messaging.Message) { saw <- seen{key, m.ID} },
+		Exchange: Shop().EventsExchange(), Keys: []string{"*"}, See: func(key string, m messaging.Message) { saw <- seen{key, m.ID} },
 	})
 	f.env.DropConnections(f.T)
 	receive(f, ready, "the observer to subscribe again")
 	f.insist(b, message("after"))
-	if got := receive(f, saw, "an event after the drop"); got != (seen{"BookingCreated", "after"}) {
+	if got := receive(f, saw, "an event after the drop"); got != (seen{"OrderPlaced", "after"}) {
 		f.Errorf("saw %v", got)
 	}
 }
@@ -108,7 +108,7 @@ func slowObserverIsBounded(f *fixture) {
 	last := make(chan struct{})
 	var got []string // by See alone, until last is closed
 	f.observe(f.connect("observer"), messaging.Observation{
-		Keys: []string{"BookingCreated"}, Buffer: buffer,
+		Exchange: Shop().EventsExchange(), Keys: []string{"OrderPlaced"}, Buffer: buffer,
 		See: func(_ string, m messaging.Message) {
 			got = append(got, m.ID)
 			looking <- struct{}{}
@@ -131,5 +131,5 @@ func slowObserverIsBounded(f *fixture) {
 	if len(got) > len(sent)/2 {
 		f.Errorf("with a buffer of %d it saw %d of %d events", buffer, len(got), len(sent))
 	}
-	f.expectContents(b, createdQueue, sent...)
+	f.expectContents(b, placedQueue, sent...)
 }

@@ -37,7 +37,7 @@ func publishEndsWithContext(f *fixture) {
 	start := f.outage()
 	ctx, cancel := context.WithTimeout(f.ctx, shortWhile)
 	defer cancel()
-	if err := b.Publish(ctx, messaging.ExchangeEvents, "BookingCreated", message("lost")); err == nil {
+	if err := b.Publish(ctx, Shop().EventsExchange(), "OrderPlaced", message("lost")); err == nil {
 		f.Error("a stopped broker confirmed a message")
 	}
 	if b.Ready() == nil {
@@ -48,19 +48,19 @@ func publishEndsWithContext(f *fixture) {
 	if err := b.Ready(); err != nil {
 		f.Errorf("not ready after the outage: %v", err)
 	}
-	f.drain(createdQueue, []string{"m"})
+	f.drain(placedQueue, []string{"m"})
 }
 
 func everythingComesBack(f *fixture) {
 	b := f.declared("publisher")
 	saw := make(chan string, 100)
 	ready, _ := f.observe(f.connect("observer"), messaging.Observation{
-		Keys: []string{"BookingCreated"}, See: func(_ string, m messaging.Message) { saw <- m.ID },
+		Exchange: Shop().EventsExchange(), Keys: []string{"OrderPlaced"}, See: func(_ string, m messaging.Message) { saw <- m.ID },
 	})
 	held := make(chan *messaging.Delivery, 1)
 	lost := make(chan error, 1)
 	got := make(chan string, 100)
-	c := f.consume(f.connect("consumer"), createdQueue, 5, func(ctx context.Context, d *messaging.Delivery) {
+	c := f.consume(f.connect("consumer"), placedQueue, 5, func(ctx context.Context, d *messaging.Delivery) {
 		if d.ID == "before" && d.Count == 0 {
 			held <- d
 			<-ctx.Done()
@@ -96,16 +96,16 @@ func everythingComesBack(f *fixture) {
 func closeWithoutBroker(f *fixture) {
 	b := f.declared("publisher")
 	g := f.newGate()
-	c := f.consume(b, createdQueue, 1, g.handle)
+	c := f.consume(b, placedQueue, 1, g.handle)
 	f.publishAll(b, []string{"m"})
 	g.wait(1)
 	start := f.outage()
 	defer start()
 	published := make(chan error, 1)
-	go func() { published <- b.Publish(f.ctx, messaging.ExchangeEvents, "BookingCreated", message("lost")) }()
+	go func() { published <- b.Publish(f.ctx, Shop().EventsExchange(), "OrderPlaced", message("lost")) }()
 	ctx, cancel := context.WithTimeout(f.ctx, shortWhile)
 	defer cancel()
-	if err := b.Publish(ctx, messaging.ExchangeEvents, "BookingCreated", message("lost")); err == nil {
+	if err := b.Publish(ctx, Shop().EventsExchange(), "OrderPlaced", message("lost")); err == nil {
 		f.Error("a stopped broker confirmed a message")
 	}
 	// By now the other Publish has begun, and hangs.

@@ -25,20 +25,22 @@ func RunOutcomes(t *testing.T, h Harness) {
 		"renewal":     renewals(),
 		"tracing":     traces(),
 		"deadletters": deadLetters(),
+		"carry":       carried(),
+		"refusal":     refusals(),
 	})
 }
 
-// The service under test is seats, and what it consumes is PaymentFailed:
-// booking consumes it too, and must see nothing of the troubles of seats.
+// The service under test is stock, and what it consumes is PaymentRefused:
+// orders consumes it too, and must see nothing of the troubles of stock.
 type (
-	in      = messaging.PaymentFailed
-	out     = messaging.SeatReleased
+	in      = PaymentRefused
+	out     = ItemReturned
 	handler = func(context.Context, in) ([]messaging.Event, error)
 )
 
-var outQueue = messaging.QueueName(messaging.Booking, "SeatReleased")
+var outQueue = Shop().Queue(Orders, "ItemReturned")
 
-func newIn() in { return in{BookingID: uuid.New(), Seat: 7, Reason: "insufficient funds"} }
+func newIn() in { return in{OrderID: uuid.New(), Item: 7, Reason: "insufficient funds"} }
 
 func outOf(e in) out { return out(e) }
 
@@ -50,12 +52,12 @@ func wire(f *fixture, e in) messaging.Message {
 		f.Fatalf("encode: %v", err)
 	}
 	return messaging.Message{
-		ID: e.BookingKey() + ".PaymentFailed", Type: "PaymentFailed", AppID: messaging.Payments,
-		CorrelationID: e.BookingKey(), ContentType: "application/json", Timestamp: time.Now(), Body: body,
+		ID: e.Key() + ".PaymentRefused", Type: "PaymentRefused", AppID: Billing,
+		CorrelationID: e.Key(), ContentType: "application/json", Timestamp: time.Now(), Body: body,
 	}
 }
 
-// service is a seats service with one handler.
+// service is a stock service with one handler.
 type service struct {
 	retryDelays []time.Duration
 	grace       time.Duration
@@ -69,17 +71,16 @@ type service struct {
 func (f *fixture) serve(s service) (stop func()) {
 	f.Helper()
 	if s.broker == nil {
-		s.broker = f.connect(messaging.Seats)
+		s.broker = f.connect(Stock)
 	}
 	if s.grace == 0 {
 		s.grace = patience
 	}
 	provider := sdktrace.NewTracerProvider()
 	i := messaging.Instruments{TracerProvider: provider}
-	consumer := messaging.NewConsumer(s.broker, messaging.NewPublisher(s.broker, messaging.Seats, i), messaging.ConsumerConfig{
-		Service: messaging.Seats, RetryDelays: s.retryDelays, Grace: s.grace,
-		RenewAfter: s.renewAfter, Middleware: s.middleware,
-	}, i, messaging.On(s.handle))
+	consumer := Consumer(f, s.broker, Stock, messaging.ConsumerConfig{
+		Grace: s.grace, RenewAfter: s.renewAfter, Middleware: s.middleware,
+	}, i, s.retryDelays, messaging.On(s.handle))
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() {
@@ -129,7 +130,7 @@ func (f *fixture) first(b messaging.Broker, queue string) messaging.Message {
 // waits in the named queues.
 func (f *fixture) expectQuiet(b messaging.Broker, except ...string) {
 	f.Helper()
-	skip := map[string]bool{outQueue: true, bookingQueue: true}
+	skip := map[string]bool{outQueue: true, ordersQueue: true}
 	for _, q := range except {
 		skip[q] = true
 	}

@@ -25,7 +25,7 @@ func failures() []clause {
 
 var (
 	errBroken = errors.New("the seat is broken")
-	deadQueue = messaging.DeadQueueName(seatsQueue)
+	deadQueue = messaging.DeadQueue(stockQueue)
 )
 
 // expectParked checks the next parked message.
@@ -38,8 +38,8 @@ func (f *fixture) expectParked(id, reason string, attempts int) *messaging.Deliv
 	if got := d.Header(messaging.HeaderReason); !strings.Contains(got, reason) {
 		f.Errorf("the reason is %q, want %q in it", got, reason)
 	}
-	if d.Header(messaging.HeaderService) != messaging.Seats || d.Attempt() != attempts {
-		f.Errorf("parked by %q in attempt %d, want seats in %d", d.Header(messaging.HeaderService), d.Attempt(), attempts)
+	if d.Header(messaging.HeaderService) != Stock || d.Attempt() != attempts {
+		f.Errorf("parked by %q in attempt %d, want stock in %d", d.Header(messaging.HeaderService), d.Attempt(), attempts)
 	}
 	if id := d.Header(messaging.HeaderTraceID); len(id) != 32 || !strings.Contains(d.Header("traceparent"), id) {
 		f.Errorf("the trace id is %q, traceparent %q", id, d.Header("traceparent"))
@@ -53,7 +53,7 @@ func (f *fixture) expectParked(id, reason string, attempts int) *messaging.Deliv
 func errorIsRetriedThenParked(f *fixture) {
 	b := f.declared("test")
 	m := wire(f, newIn())
-	f.publish(b, messaging.ExchangeEvents, "PaymentFailed", m)
+	f.publish(b, Shop().EventsExchange(), "PaymentRefused", m)
 	calls := make(chan time.Time, 10)
 	delays := []time.Duration{shortDelay, longDelay}
 	stop := f.serve(service{retryDelays: delays, handle: counted(calls, returns(errBroken))})
@@ -74,22 +74,22 @@ func errorIsRetriedThenParked(f *fixture) {
 		f.Errorf("there were %d attempts too many", n)
 	}
 	f.expectQuiet(b)
-	f.expectContents(b, bookingQueue, m.ID) // the sibling got the event once, and no retry
+	f.expectContents(b, ordersQueue, m.ID) // the sibling got the event once, and no retry
 }
 
 func failureHoldsUpNobody(f *fixture) {
 	b := f.declared("test")
 	bad := newIn()
-	f.publish(b, messaging.ExchangeEvents, "PaymentFailed", wire(f, bad))
+	f.publish(b, Shop().EventsExchange(), "PaymentRefused", wire(f, bad))
 	f.serve(service{retryDelays: []time.Duration{noDelayEnd}, handle: func(_ context.Context, e in) ([]messaging.Event, error) {
-		if e.BookingID == bad.BookingID {
+		if e.OrderID == bad.OrderID {
 			return nil, errBroken
 		}
 		return []messaging.Event{outOf(e)}, nil
 	}})
 	for range 20 {
 		m := wire(f, newIn())
-		f.publish(b, messaging.ExchangeEvents, "PaymentFailed", m)
+		f.publish(b, Shop().EventsExchange(), "PaymentRefused", m)
 		if d := f.next(outQueue); d.CorrelationID != m.CorrelationID {
 			f.Errorf("got the outcome of %s, want %s", d.CorrelationID, m.CorrelationID)
 		}
@@ -98,7 +98,7 @@ func failureHoldsUpNobody(f *fixture) {
 
 func retryThatSucceeds(f *fixture) {
 	b := f.declared("test")
-	f.publish(b, messaging.ExchangeEvents, "PaymentFailed", wire(f, newIn()))
+	f.publish(b, Shop().EventsExchange(), "PaymentRefused", wire(f, newIn()))
 	var calls atomic.Int64
 	stop := f.serve(service{
 		retryDelays: []time.Duration{shortDelay, shortDelay, shortDelay},
@@ -122,7 +122,7 @@ func (f *fixture) failOnce(b messaging.Broker) (copied messaging.Message, queue 
 	stop := f.serve(service{retryDelays: []time.Duration{noDelayEnd}, handle: counted(calls, returns(errBroken))})
 	receive(f, calls, "the handler")
 	stop() // waits for the copy to be confirmed, and the original acknowledged
-	queue = messaging.WaitQueueName(messaging.Seats, noDelayEnd)
+	queue = Shop().WaitQueue(Stock, noDelayEnd)
 	return f.first(b, queue), queue
 }
 
@@ -130,7 +130,7 @@ func copyKeepsTheRest(f *fixture) {
 	b := f.declared("test")
 	m := wire(f, newIn())
 	m.Headers = map[string]any{"custom": "kept", "number": int64(5), "flag": true, "tracestate": "vendor=1"}
-	f.publish(b, messaging.ExchangeEvents, "PaymentFailed", m)
+	f.publish(b, Shop().EventsExchange(), "PaymentRefused", m)
 	got, queue := f.failOnce(b)
 	if got.Attempt() != 2 || got.ID != m.ID || got.Type != m.Type || got.AppID != m.AppID ||
 		got.CorrelationID != m.CorrelationID || got.Timestamp.Unix() != m.Timestamp.Unix() || string(got.Body) != string(m.Body) {
@@ -142,7 +142,7 @@ func copyKeepsTheRest(f *fixture) {
 
 func copyLosesDeaths(f *fixture) {
 	b := f.declared("test")
-	f.publish(b, messaging.ExchangeRetry, messaging.RetryKey(shortDelay, seatsQueue), wire(f, newIn()))
+	f.publish(b, Shop().RetryExchange(), messaging.RetryKey(shortDelay, stockQueue), wire(f, newIn()))
 	got, queue := f.failOnce(b)
 	for k := range got.Headers {
 		if strings.Contains(k, "death") { // a delivery count may be of this look at it
@@ -155,7 +155,7 @@ func copyLosesDeaths(f *fixture) {
 func permanentIsParked(f *fixture) {
 	b := f.declared("test")
 	m := wire(f, newIn())
-	f.publish(b, messaging.ExchangeEvents, "PaymentFailed", m)
+	f.publish(b, Shop().EventsExchange(), "PaymentRefused", m)
 	calls := make(chan time.Time, 10)
 	stop := f.serve(service{retryDelays: []time.Duration{shortDelay}, handle: counted(calls, returns(messaging.Permanent(errBroken)))})
 	f.expectParked(m.ID, errBroken.Error(), 1)
@@ -169,7 +169,7 @@ func permanentIsParked(f *fixture) {
 func panicIsAnError(f *fixture) {
 	b := f.declared("test")
 	m := wire(f, newIn())
-	f.publish(b, messaging.ExchangeEvents, "PaymentFailed", m)
+	f.publish(b, Shop().EventsExchange(), "PaymentRefused", m)
 	calls := make(chan time.Time, 10)
 	stop := f.serve(service{retryDelays: []time.Duration{shortDelay}, handle: counted(calls, func(context.Context, in) ([]messaging.Event, error) {
 		panic("a seat on fire")
@@ -191,7 +191,7 @@ func strangeHeaders(f *fixture) {
 			messaging.HeaderAttempt: attempt, "traceparent": attempt, "tracestate": attempt, "baggage": attempt,
 			messaging.HeaderReason: attempt, "x-other": attempt,
 		}
-		f.publish(b, messaging.ExchangeEvents, "PaymentFailed", m)
+		f.publish(b, Shop().EventsExchange(), "PaymentRefused", m)
 	}
 	calls := make(chan time.Time, 100)
 	stop := f.serve(service{retryDelays: []time.Duration{shortDelay}, handle: counted(calls, returns(errBroken))})

@@ -23,30 +23,30 @@ func undecodableIsParked(f *fixture) {
 	bodies := map[string]string{
 		"empty":       "",
 		"text":        "not JSON",
-		"cut":         `{"bookingId":"` + id + `","seat":7`,
-		"trailing":    fmt.Sprintf(`{"bookingId":%q,"seat":7,"reason":"r"} and more`, id),
+		"cut":         `{"orderId":"` + id + `","item":7`,
+		"trailing":    fmt.Sprintf(`{"orderId":%q,"item":7,"reason":"r"} and more`, id),
 		"array":       `[1,2,3]`,
 		"null":        `null`,
-		"no id":       `{"seat":7,"reason":"r"}`,
-		"bad id":      `{"bookingId":"12","seat":7,"reason":"r"}`,
-		"nil id":      fmt.Sprintf(`{"bookingId":%q,"seat":7,"reason":"r"}`, uuid.Nil),
-		"number id":   `{"bookingId":12,"seat":7,"reason":"r"}`,
-		"text seat":   fmt.Sprintf(`{"bookingId":%q,"seat":"7","reason":"r"}`, id),
-		"half seat":   fmt.Sprintf(`{"bookingId":%q,"seat":7.5,"reason":"r"}`, id),
-		"no seat":     fmt.Sprintf(`{"bookingId":%q,"reason":"r"}`, id),
-		"seat 0":      fmt.Sprintf(`{"bookingId":%q,"seat":0,"reason":"r"}`, id),
-		"no reason":   fmt.Sprintf(`{"bookingId":%q,"seat":7}`, id),
+		"no id":       `{"item":7,"reason":"r"}`,
+		"bad id":      `{"orderId":"12","item":7,"reason":"r"}`,
+		"nil id":      fmt.Sprintf(`{"orderId":%q,"item":7,"reason":"r"}`, uuid.Nil),
+		"number id":   `{"orderId":12,"item":7,"reason":"r"}`,
+		"text seat":   fmt.Sprintf(`{"orderId":%q,"item":"7","reason":"r"}`, id),
+		"half seat":   fmt.Sprintf(`{"orderId":%q,"item":7.5,"reason":"r"}`, id),
+		"no seat":     fmt.Sprintf(`{"orderId":%q,"reason":"r"}`, id),
+		"seat 0":      fmt.Sprintf(`{"orderId":%q,"item":0,"reason":"r"}`, id),
+		"no reason":   fmt.Sprintf(`{"orderId":%q,"item":7}`, id),
 		"binary":      "\x00\xff\xfe",
-		"huge":        fmt.Sprintf(`{"bookingId":%q,"seat":7,"reason":%q}`, id, strings.Repeat("r", 100_000)),
+		"huge":        fmt.Sprintf(`{"orderId":%q,"item":7,"reason":%q}`, id, strings.Repeat("r", 100_000)),
 		"deep":        strings.Repeat("[", 20_000),
-		"other event": fmt.Sprintf(`{"bookingId":%q,"seat":7,"reason":"r"}`, id),
+		"other event": fmt.Sprintf(`{"orderId":%q,"item":7,"reason":"r"}`, id),
 	}
 	for name, body := range bodies {
-		m := messaging.Message{ID: name, Type: "PaymentFailed", Body: []byte(body)}
+		m := messaging.Message{ID: name, Type: "PaymentRefused", Body: []byte(body)}
 		if name == "other event" {
-			m.Type = "SeatReserved"
+			m.Type = "ItemReserved"
 		}
-		f.publish(b, messaging.ExchangeEvents, "PaymentFailed", m)
+		f.publish(b, Shop().EventsExchange(), "PaymentRefused", m)
 	}
 	stop := f.serve(service{handle: func(_ context.Context, e in) ([]messaging.Event, error) {
 		f.Errorf("handled %+v", e)
@@ -65,7 +65,7 @@ func undecodableIsParked(f *fixture) {
 			f.Errorf("%s was not parked", name)
 		case string(m.Body) != body:
 			f.Errorf("%s was parked with another body", name)
-		case m.Header(messaging.HeaderReason) == "" || m.Header(messaging.HeaderService) != messaging.Seats || m.Attempt() != 1:
+		case m.Header(messaging.HeaderReason) == "" || m.Header(messaging.HeaderService) != Stock || m.Attempt() != 1:
 			f.Errorf("%s was parked with %v", name, m.Headers)
 		}
 	}
@@ -75,15 +75,15 @@ func undecodableIsParked(f *fixture) {
 func extraFieldsAreIgnored(f *fixture) {
 	b := f.declared("test")
 	id := uuid.New()
-	f.publish(b, messaging.ExchangeEvents, "PaymentFailed", messaging.Message{
-		Body: fmt.Appendf(nil, `{"bookingId":%q,"seat":7,"reason":"r","new":{"a":[1]},"customer":null}`, id),
+	f.publish(b, Shop().EventsExchange(), "PaymentRefused", messaging.Message{
+		Body: fmt.Appendf(nil, `{"orderId":%q,"item":7,"reason":"r","new":{"a":[1]},"customer":null}`, id),
 	})
 	got := make(chan in, 10)
 	stop := f.serve(service{handle: func(_ context.Context, e in) ([]messaging.Event, error) {
 		got <- e
 		return nil, nil
 	}})
-	if e := receive(f, got, "the event"); e != (in{BookingID: id, Seat: 7, Reason: "r"}) {
+	if e := receive(f, got, "the event"); e != (in{OrderID: id, Item: 7, Reason: "r"}) {
 		f.Errorf("handled %+v", e)
 	}
 	stop()

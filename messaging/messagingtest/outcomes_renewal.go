@@ -32,7 +32,7 @@ func renewalParksNobody(f *fixture) {
 		middleware: []messaging.Middleware{func(next messaging.HandleFunc) messaging.HandleFunc {
 			return func(ctx context.Context, d *messaging.Delivery, e messaging.Event) ([]messaging.Event, error) {
 				switch {
-				case e.BookingKey() == innocent.BookingKey():
+				case e.Key() == innocent.Key():
 					most.Store(max(most.Load(), int64(d.Delivered())))
 					inFlight <- struct{}{}
 					select {
@@ -51,13 +51,13 @@ func renewalParksNobody(f *fixture) {
 			}
 		}},
 	})
-	f.publish(b, messaging.ExchangeEvents, "PaymentFailed", wire(f, innocent))
-	f.publish(b, messaging.ExchangeEvents, "PaymentFailed", wire(f, bad))
+	f.publish(b, Shop().EventsExchange(), "PaymentRefused", wire(f, innocent))
+	f.publish(b, Shop().EventsExchange(), "PaymentRefused", wire(f, bad))
 	done := map[string]bool{}
 	for len(done) < 2 {
 		done[f.next(outQueue).CorrelationID] = true
 	}
-	if !done[bad.BookingKey()] || !done[innocent.BookingKey()] {
+	if !done[bad.Key()] || !done[innocent.Key()] {
 		f.Errorf("done are %v", done)
 	}
 	if n := most.Load(); n < losses {
@@ -80,14 +80,14 @@ func limitStaysInForce(f *fixture) {
 			}
 		}},
 	})
-	f.publish(b, messaging.ExchangeEvents, "PaymentFailed", deadly)
+	f.publish(b, Shop().EventsExchange(), "PaymentRefused", deadly)
 	if got := f.next(deadQueue); got.ID != deadly.ID {
 		f.Errorf("parked %s, want %s", got.ID, deadly.ID)
 	}
 	if n := deliveries.Load(); n < messaging.WorkDeliveryLimit || n > messaging.WorkDeliveryLimit+1 {
 		f.Errorf("it was delivered %d times, with a limit of %d", n, messaging.WorkDeliveryLimit)
 	}
-	f.expectContents(b, seatsQueue)
+	f.expectContents(b, stockQueue)
 }
 
 func noRenewalWithoutDelays(f *fixture) {
@@ -107,8 +107,8 @@ func noRenewalWithoutDelays(f *fixture) {
 			}
 		}},
 	})
-	f.publish(b, messaging.ExchangeEvents, "PaymentFailed", wire(f, e))
-	if got := f.next(outQueue); got.CorrelationID != e.BookingKey() {
+	f.publish(b, Shop().EventsExchange(), "PaymentRefused", wire(f, e))
+	if got := f.next(outQueue); got.CorrelationID != e.Key() {
 		f.Errorf("got the outcome of %s", got.CorrelationID)
 	}
 }

@@ -17,7 +17,7 @@ func shutdowns() []clause {
 
 func runningMayFinish(f *fixture) {
 	b := f.declared("test")
-	f.publish(b, messaging.ExchangeEvents, "PaymentFailed", wire(f, newIn()))
+	f.publish(b, Shop().EventsExchange(), "PaymentRefused", wire(f, newIn()))
 	calls, open := make(chan time.Time, 10), make(chan struct{})
 	stop := f.serve(service{handle: counted(calls, func(ctx context.Context, e in) ([]messaging.Event, error) {
 		<-open
@@ -40,7 +40,7 @@ func runningMayFinish(f *fixture) {
 func graceEnds(f *fixture) {
 	b := f.declared("test")
 	m := wire(f, newIn())
-	f.publish(b, messaging.ExchangeEvents, "PaymentFailed", m)
+	f.publish(b, Shop().EventsExchange(), "PaymentRefused", m)
 	calls := make(chan time.Time, 10)
 	stop := f.serve(service{
 		grace: shortDelay, retryDelays: []time.Duration{shortDelay},
@@ -51,7 +51,7 @@ func graceEnds(f *fixture) {
 	})
 	receive(f, calls, "the handler")
 	stop()
-	if d := f.next(seatsQueue); d.ID != m.ID || d.Attempt() != 1 {
+	if d := f.next(stockQueue); d.ID != m.ID || d.Attempt() != 1 {
 		f.Errorf("%s went back in attempt %d", d.ID, d.Attempt())
 	}
 	f.expectQuiet(b)
@@ -60,7 +60,7 @@ func graceEnds(f *fixture) {
 func heldIsReleased(f *fixture) {
 	b := f.declared("test")
 	m := wire(f, newIn())
-	f.publish(b, messaging.ExchangeEvents, "PaymentFailed", m)
+	f.publish(b, Shop().EventsExchange(), "PaymentRefused", m)
 	calls := make(chan time.Time, 1000)
 	stop := f.serve(service{handle: counted(calls, returns(messaging.Unavailable(errBroken)))}) // its grace is all our patience
 	receive(f, calls, "the handler")
@@ -69,6 +69,6 @@ func heldIsReleased(f *fixture) {
 	if took := time.Since(began); took >= patience {
 		f.Errorf("stopping took %v", took)
 	}
-	f.next(seatsQueue)
+	f.next(stockQueue)
 	f.expectQuiet(b)
 }

@@ -20,7 +20,7 @@ func successes() []clause {
 func eventsThenAck(f *fixture) {
 	b := f.declared("test")
 	e := newIn()
-	publisher := messaging.NewPublisher(b, messaging.Payments, messaging.Instruments{})
+	publisher := Publisher(f, b, Billing, messaging.Instruments{})
 	if err := publisher.Publish(f.ctx, e); err != nil {
 		f.Fatalf("publish: %v", err)
 	}
@@ -32,8 +32,8 @@ func eventsThenAck(f *fixture) {
 	}})
 	d := f.next(outQueue)
 	stop()
-	if d.ID != e.BookingKey()+".SeatReleased" || d.Type != "SeatReleased" || d.AppID != messaging.Seats ||
-		d.CorrelationID != e.BookingKey() || d.ContentType != "application/json" || time.Since(d.Timestamp) > patience {
+	if d.ID != e.Key()+".ItemReturned" || d.Type != "ItemReturned" || d.AppID != Stock ||
+		d.CorrelationID != e.Key() || d.ContentType != "application/json" || time.Since(d.Timestamp) > patience {
 		f.Errorf("published %+v", d.Message)
 	}
 	var got out
@@ -41,12 +41,12 @@ func eventsThenAck(f *fixture) {
 		f.Errorf("published %s: %v", d.Body, err)
 	}
 	f.expectQuiet(b)
-	f.expectContents(b, bookingQueue, e.BookingKey()+".PaymentFailed")
+	f.expectContents(b, ordersQueue, e.Key()+".PaymentRefused")
 }
 
 func nothingToPublish(f *fixture) {
 	b := f.declared("test")
-	f.publish(b, messaging.ExchangeEvents, "PaymentFailed", wire(f, newIn()))
+	f.publish(b, Shop().EventsExchange(), "PaymentRefused", wire(f, newIn()))
 	calls := make(chan time.Time, 10)
 	stop := f.serve(service{handle: counted(calls, returns(nil))})
 	receive(f, calls, "the handler")
@@ -59,7 +59,7 @@ func handlersRunAtOnce(f *fixture) {
 	b := f.declared("test")
 	const n = 10
 	for range n {
-		f.publish(b, messaging.ExchangeEvents, "PaymentFailed", wire(f, newIn()))
+		f.publish(b, Shop().EventsExchange(), "PaymentRefused", wire(f, newIn()))
 	}
 	calls, open := make(chan time.Time, n), make(chan struct{})
 	stop := f.serve(service{handle: counted(calls, func(ctx context.Context, _ in) ([]messaging.Event, error) {
@@ -82,12 +82,12 @@ func redeliveryRepeatsOutcome(f *fixture) {
 	b := f.declared("test")
 	m := wire(f, newIn())
 	for range 3 { // as after a crash between publish and ack
-		f.publish(b, messaging.ExchangeEvents, "PaymentFailed", m)
+		f.publish(b, Shop().EventsExchange(), "PaymentRefused", m)
 	}
 	stop := f.serve(service{handle: func(_ context.Context, e in) ([]messaging.Event, error) {
 		return []messaging.Event{outOf(e)}, nil
 	}})
-	id := m.CorrelationID + ".SeatReleased"
+	id := m.CorrelationID + ".ItemReturned"
 	for range 3 {
 		if d := f.next(outQueue); d.ID != id {
 			f.Errorf("published id %s, want %s each time", d.ID, id)

@@ -21,7 +21,7 @@ func traces() []clause {
 const (
 	traceID     = "0af7651916cd43dd8448eb211c80319c"
 	traceparent = "00-" + traceID + "-b7ad6b7169203331-01"
-	labFault    = "lab=seats.PaymentFailed"
+	labFault    = "lab=stock.PaymentRefused"
 )
 
 func traced(f *fixture) messaging.Message {
@@ -45,12 +45,12 @@ func (f *fixture) expectTrace(m messaging.Message) {
 
 func traceGoesOn(f *fixture) {
 	b := f.declared("test")
-	f.publish(b, messaging.ExchangeEvents, "PaymentFailed", traced(f))
+	f.publish(b, Shop().EventsExchange(), "PaymentRefused", traced(f))
 	f.serve(service{handle: func(ctx context.Context, e in) ([]messaging.Event, error) {
 		if got := trace.SpanContextFromContext(ctx).TraceID().String(); got != traceID {
 			f.Errorf("the handler runs in trace %s", got)
 		}
-		if got := baggage.FromContext(ctx).Member("lab").Value(); got != "seats.PaymentFailed" {
+		if got := baggage.FromContext(ctx).Member("lab").Value(); got != "stock.PaymentRefused" {
 			f.Errorf("the handler's baggage is %q", got)
 		}
 		return []messaging.Event{outOf(e)}, nil
@@ -60,7 +60,7 @@ func traceGoesOn(f *fixture) {
 
 func traceSurvivesRetries(f *fixture) {
 	b := f.declared("test")
-	f.publish(b, messaging.ExchangeEvents, "PaymentFailed", traced(f))
+	f.publish(b, Shop().EventsExchange(), "PaymentRefused", traced(f))
 	f.serve(service{retryDelays: []time.Duration{shortDelay}, handle: func(ctx context.Context, _ in) ([]messaging.Event, error) {
 		if got := trace.SpanContextFromContext(ctx).TraceID().String(); got != traceID {
 			f.Errorf("the handler runs in trace %s", got)

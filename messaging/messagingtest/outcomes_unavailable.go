@@ -23,7 +23,7 @@ func unavailability() []clause {
 
 func unavailableIsNoAttempt(f *fixture) {
 	b := f.declared("test")
-	f.publish(b, messaging.ExchangeEvents, "PaymentFailed", wire(f, newIn()))
+	f.publish(b, Shop().EventsExchange(), "PaymentRefused", wire(f, newIn()))
 	calls := make(chan time.Time, 10)
 	var n atomic.Int64
 	stop := f.serve(service{retryDelays: []time.Duration{noDelayEnd}, handle: counted(calls, func(context.Context, in) ([]messaging.Event, error) {
@@ -36,7 +36,7 @@ func unavailableIsNoAttempt(f *fixture) {
 		receive(f, calls, "another try")
 	}
 	stop()
-	queue := messaging.WaitQueueName(messaging.Seats, noDelayEnd)
+	queue := Shop().WaitQueue(Stock, noDelayEnd)
 	if got := f.first(b, queue).Attempt(); got != 2 {
 		f.Errorf("the next attempt is the %dth, want the second", got)
 	}
@@ -46,10 +46,10 @@ func unavailableIsNoAttempt(f *fixture) {
 func heldHoldsUpNobody(f *fixture) {
 	b := f.declared("test")
 	stuck := newIn()
-	f.publish(b, messaging.ExchangeEvents, "PaymentFailed", wire(f, stuck))
+	f.publish(b, Shop().EventsExchange(), "PaymentRefused", wire(f, stuck))
 	calls := make(chan time.Time, 10_000)
 	stop := f.serve(service{handle: func(_ context.Context, e in) ([]messaging.Event, error) {
-		if e.BookingID == stuck.BookingID {
+		if e.OrderID == stuck.OrderID {
 			calls <- time.Now()
 			return nil, messaging.Unavailable(errBroken)
 		}
@@ -57,11 +57,11 @@ func heldHoldsUpNobody(f *fixture) {
 	}})
 	receive(f, calls, "the stuck delivery")
 	for range 5 {
-		f.publish(b, messaging.ExchangeEvents, "PaymentFailed", wire(f, newIn()))
+		f.publish(b, Shop().EventsExchange(), "PaymentRefused", wire(f, newIn()))
 		f.next(outQueue)
 	}
 	stop() // does not wait for the stuck one to succeed
-	if d := f.next(seatsQueue); d.CorrelationID != stuck.BookingKey() {
+	if d := f.next(stockQueue); d.CorrelationID != stuck.Key() {
 		f.Errorf("%s went back", d.ID)
 	}
 	f.expectQuiet(b)
@@ -75,12 +75,12 @@ func unroutableIsHeld(f *fixture) {
 	if err := b.Declare(f.ctx, part, messaging.TopologyDeclare); err != nil {
 		f.Fatalf("declare: %v", err)
 	}
-	f.publish(b, messaging.ExchangeEvents, "PaymentFailed", wire(f, newIn()))
+	f.publish(b, Shop().EventsExchange(), "PaymentRefused", wire(f, newIn()))
 	returned := make(chan error, 10_000)
 	var calls atomic.Int64
 	stop := f.serve(service{
-		broker: spy{f.connect(messaging.Seats), func(_, key string, err error) {
-			if key == "SeatReleased" {
+		broker: spy{f.connect(Stock), func(_, key string, err error) {
+			if key == "ItemReturned" {
 				returned <- err
 			}
 		}},
@@ -110,8 +110,8 @@ func outageIsWaitedOut(f *fixture) {
 	var want []string
 	for range 30 {
 		m := wire(f, newIn())
-		want = append(want, strings.TrimSuffix(m.ID, "PaymentFailed")+"SeatReleased")
-		f.publish(b, messaging.ExchangeEvents, "PaymentFailed", m)
+		want = append(want, strings.TrimSuffix(m.ID, "PaymentRefused")+"ItemReturned")
+		f.publish(b, Shop().EventsExchange(), "PaymentRefused", m)
 	}
 	calls, open := make(chan time.Time, 1000), make(chan struct{})
 	stop := f.serve(service{retryDelays: []time.Duration{shortDelay}, handle: counted(calls, func(_ context.Context, e in) ([]messaging.Event, error) {
@@ -132,7 +132,7 @@ func outageIsWaitedOut(f *fixture) {
 func dropIsNoAttempt(f *fixture) {
 	b := f.declared("test")
 	m := wire(f, newIn())
-	f.publish(b, messaging.ExchangeEvents, "PaymentFailed", m)
+	f.publish(b, Shop().EventsExchange(), "PaymentRefused", m)
 	calls := make(chan time.Time, 100)
 	var n atomic.Int64
 	stop := f.serve(service{retryDelays: []time.Duration{noDelayEnd}, handle: func(ctx context.Context, _ in) ([]messaging.Event, error) {

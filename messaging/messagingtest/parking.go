@@ -21,14 +21,14 @@ func (f *fixture) limited() (b messaging.Broker, work string) {
 	b = f.declared("publisher")
 	work = "test.Limited"
 	err := b.Declare(f.ctx, messaging.Topology{
-		Exchanges: []string{messaging.ExchangeEvents, messaging.ExchangeDead},
+		Exchanges: []string{Shop().EventsExchange(), Shop().DeadExchange()},
 		Queues: []messaging.Queue{
-			{Name: work, DeadLetterExchange: messaging.ExchangeDead, DeadLetterKey: work, DeliveryLimit: testLimit},
-			{Name: messaging.DeadQueueName(work), DeliveryLimit: messaging.DeadDeliveryLimit},
+			{Name: work, DeadLetterExchange: Shop().DeadExchange(), DeadLetterKey: work, DeliveryLimit: testLimit},
+			{Name: messaging.DeadQueue(work), DeliveryLimit: messaging.DeadDeliveryLimit},
 		},
 		Bindings: []messaging.Binding{
-			{Exchange: messaging.ExchangeEvents, Key: "Limited", Queue: work},
-			{Exchange: messaging.ExchangeDead, Key: work, Queue: messaging.DeadQueueName(work)},
+			{Exchange: Shop().EventsExchange(), Key: "Limited", Queue: work},
+			{Exchange: Shop().DeadExchange(), Key: work, Queue: messaging.DeadQueue(work)},
 		},
 	}, messaging.TopologyDeclare)
 	if err != nil {
@@ -41,13 +41,13 @@ func deliveryLimitParks(f *fixture) {
 	b, work := f.limited()
 	m := message("deadly")
 	m.Headers = map[string]any{"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
-	f.publish(b, messaging.ExchangeEvents, "Limited", m)
+	f.publish(b, Shop().EventsExchange(), "Limited", m)
 	var deliveries atomic.Int64
 	c := f.consume(f.connect("crashing"), work, 1, func(_ context.Context, d *messaging.Delivery) {
 		deliveries.Add(1)
 		d.Settler.Lose()
 	})
-	got := f.next(messaging.DeadQueueName(work))
+	got := f.next(messaging.DeadQueue(work))
 	c.finish()
 	// A limit of 3 lets RabbitMQ return a message three times: it is delivered four times.
 	if n := deliveries.Load(); n < testLimit || n > testLimit+1 {
@@ -57,7 +57,7 @@ func deliveryLimitParks(f *fixture) {
 		f.Errorf("parked %+v", got.Message)
 	}
 	death := latestDeath(f, got.Message)
-	for k, want := range map[string]string{"queue": work, "reason": "delivery_limit", "exchange": messaging.ExchangeEvents} {
+	for k, want := range map[string]string{"queue": work, "reason": "delivery_limit", "exchange": Shop().EventsExchange()} {
 		if death[k] != want {
 			f.Errorf("x-death says %s %v, want %s", k, death[k], want)
 		}

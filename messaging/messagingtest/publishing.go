@@ -44,13 +44,13 @@ func always(key string) func(int) string { return func(int) string { return key 
 func confirmedIsStored(f *fixture) {
 	b := f.declared("publisher")
 	sent := ids("m", 300)
-	for id, err := range f.publishMany(b, sent, messaging.ExchangeEvents, always("PaymentFailed")) {
+	for id, err := range f.publishMany(b, sent, Shop().EventsExchange(), always("PaymentRefused")) {
 		if err != nil {
 			f.Fatalf("publish %s: %v", id, err)
 		}
 	}
 	f.close(b) // the consumers have never met the publisher
-	for _, queue := range []string{bookingQueue, seatsQueue} {
+	for _, queue := range []string{ordersQueue, stockQueue} {
 		for id, n := range f.drain(queue, sent) {
 			if n != 1 {
 				f.Errorf("%s: %s came %d times", queue, id, n)
@@ -62,15 +62,15 @@ func confirmedIsStored(f *fixture) {
 func confirmedSurvivesOutage(f *fixture) {
 	b := f.declared("publisher")
 	sent := ids("m", 200)
-	for id, err := range f.publishMany(b, sent, messaging.ExchangeEvents, always("PaymentFailed")) {
+	for id, err := range f.publishMany(b, sent, Shop().EventsExchange(), always("PaymentRefused")) {
 		if err != nil {
 			f.Fatalf("publish %s: %v", id, err)
 		}
 	}
 	start := f.env.Outage(f.T)
 	start()
-	f.drain(bookingQueue, sent)
-	f.drain(seatsQueue, sent)
+	f.drain(ordersQueue, sent)
+	f.drain(stockQueue, sent)
 }
 
 func unroutableAmongRoutable(f *fixture) {
@@ -80,9 +80,9 @@ func unroutableAmongRoutable(f *fixture) {
 		if i%2 == 1 {
 			return fmt.Sprintf("Nobody%d", i)
 		}
-		return "BookingCreated"
+		return "OrderPlaced"
 	}
-	errs := f.publishMany(b, sent, messaging.ExchangeEvents, key)
+	errs := f.publishMany(b, sent, Shop().EventsExchange(), key)
 	var routable []string
 	for i, id := range sent {
 		switch {
@@ -94,7 +94,7 @@ func unroutableAmongRoutable(f *fixture) {
 			routable = append(routable, id)
 		}
 	}
-	f.expectContents(b, createdQueue, routable...)
+	f.expectContents(b, placedQueue, routable...)
 }
 
 func missingExchange(f *fixture) {
@@ -107,25 +107,25 @@ func missingExchange(f *fixture) {
 			continue
 		}
 		running.Go(func() {
-			err := b.Publish(f.ctx, "tickets.nowhere", "BookingCreated", message("lost"))
+			err := b.Publish(f.ctx, "shop.nowhere", "OrderPlaced", message("lost"))
 			if err == nil {
 				f.Error("a publish to an exchange that does not exist was confirmed")
 			}
 		})
 	}
 	running.Wait()
-	f.drain(createdQueue, sent)
+	f.drain(placedQueue, sent)
 }
 
 func endedContext(f *fixture) {
 	b := f.declared("publisher")
 	ctx, cancel := context.WithCancel(f.ctx)
 	cancel()
-	if err := b.Publish(ctx, messaging.ExchangeEvents, "BookingCreated", message("never")); err == nil {
+	if err := b.Publish(ctx, Shop().EventsExchange(), "OrderPlaced", message("never")); err == nil {
 		f.Error("a publish whose context had ended was confirmed")
 	}
-	f.publish(b, messaging.ExchangeEvents, "BookingCreated", message("later"))
-	f.expectContents(b, createdQueue, "later")
+	f.publish(b, Shop().EventsExchange(), "OrderPlaced", message("later"))
+	f.expectContents(b, placedQueue, "later")
 }
 
 func messageIsReusable(f *fixture) {
@@ -138,7 +138,7 @@ func messageIsReusable(f *fixture) {
 	}
 	running.Wait()
 	want := slices.Repeat([]string{"same"}, 20)
-	if got := f.contents(b, createdQueue); !slices.Equal(got, want) {
+	if got := f.contents(b, placedQueue); !slices.Equal(got, want) {
 		f.Errorf("%d copies are stored, want %d", len(got), len(want))
 	}
 	if len(m.Headers) != 1 {

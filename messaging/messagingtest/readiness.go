@@ -46,24 +46,24 @@ func (f *fixture) tellsSince(err error) {
 
 func unroutableShows(f *fixture) {
 	b := f.declared("publisher")
-	f.publish(b, messaging.ExchangeEvents, "BookingCreated", message("m"))
+	f.publish(b, Shop().EventsExchange(), "OrderPlaced", message("m"))
 	if err := b.Ready(); err != nil {
 		f.Errorf("not ready: %v", err)
 	}
-	if err := b.Publish(f.ctx, messaging.ExchangeEvents, "Nobody", message("m")); !errors.Is(err, messaging.ErrUnroutable) {
+	if err := b.Publish(f.ctx, Shop().EventsExchange(), "Nobody", message("m")); !errors.Is(err, messaging.ErrUnroutable) {
 		f.Fatalf("publish: %v", err)
 	}
-	f.publish(b, messaging.ExchangeEvents, "BookingCreated", message("n"))
+	f.publish(b, Shop().EventsExchange(), "OrderPlaced", message("n"))
 	err := b.Ready()
 	if !errors.Is(err, messaging.ErrUnroutable) {
 		f.Fatalf("ready says %v, want what could not be routed", err)
 	}
 	f.tellsSince(err)
-	t := messaging.Topology{Bindings: []messaging.Binding{{Exchange: messaging.ExchangeEvents, Key: "Nobody", Queue: createdQueue}}}
+	t := messaging.Topology{Bindings: []messaging.Binding{{Exchange: Shop().EventsExchange(), Key: "Nobody", Queue: placedQueue}}}
 	if err := b.Declare(f.ctx, t, messaging.TopologyDeclare); err != nil {
 		f.Fatal(err)
 	}
-	f.publish(b, messaging.ExchangeEvents, "Nobody", message("o"))
+	f.publish(b, Shop().EventsExchange(), "Nobody", message("o"))
 	if err := b.Ready(); err != nil {
 		f.Errorf("not ready once it can be routed: %v", err)
 	}
@@ -74,9 +74,9 @@ func unconsumedShows(f *fixture) {
 	if err := b.Consuming(); err != nil {
 		f.Errorf("nothing is to be consumed: %v", err)
 	}
-	c := f.consume(b, createdQueue, 1, func(context.Context, *messaging.Delivery) {})
+	c := f.consume(b, placedQueue, 1, func(context.Context, *messaging.Delivery) {})
 	err := f.until(b.Consuming, true)
-	if !strings.Contains(err.Error(), createdQueue) {
+	if !strings.Contains(err.Error(), placedQueue) {
 		f.Errorf("%v does not name the queue", err)
 	}
 	f.tellsSince(err)
@@ -90,7 +90,7 @@ func unconsumedShows(f *fixture) {
 
 func outageShows(f *fixture) {
 	b := f.declared("consumer")
-	c := f.consume(b, createdQueue, 1, func(context.Context, *messaging.Delivery) {})
+	c := f.consume(b, placedQueue, 1, func(context.Context, *messaging.Delivery) {})
 	_ = f.until(b.Consuming, false)
 	start := f.outage()
 	f.tellsSince(f.until(b.Consuming, true))

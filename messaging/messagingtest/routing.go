@@ -12,7 +12,7 @@ import (
 func routing() []clause {
 	return []clause{
 		{"an event reaches the queues of its consumers and no other", "", eventsReachTheirQueues},
-		{"PaymentFailed is one message for each of its two consumers", "", fanOutIsIndependent},
+		{"PaymentRefused is one message for each of its two consumers", "", fanOutIsIndependent},
 		{"a queue that is bound twice gets a message once", "", boundTwiceIsStoredOnce},
 		{"a copy of a consumer is its own", "", copiesShareNothing},
 		{"a redrive key reaches the one queue that failed", "", redriveReachesOneQueue},
@@ -23,16 +23,16 @@ func routing() []clause {
 func eventsReachTheirQueues(f *fixture) {
 	b := f.declared("publisher")
 	consumers := map[string][]string{
-		"BookingCreated":   {"seats.BookingCreated"},
-		"SeatReserved":     {"payments.SeatReserved"},
-		"SeatRejected":     {"booking.SeatRejected"},
-		"PaymentSucceeded": {"booking.PaymentSucceeded"},
-		"PaymentFailed":    {"booking.PaymentFailed", "seats.PaymentFailed"},
-		"SeatReleased":     {"booking.SeatReleased"},
+		"OrderPlaced":    {"stock.OrderPlaced"},
+		"ItemReserved":   {"billing.ItemReserved"},
+		"ItemRefused":    {"orders.ItemRefused"},
+		"PaymentTaken":   {"orders.PaymentTaken"},
+		"PaymentRefused": {"orders.PaymentRefused", "stock.PaymentRefused"},
+		"ItemReturned":   {"orders.ItemReturned"},
 	}
 	want := map[string][]string{}
 	for event, queues := range consumers {
-		f.publish(b, messaging.ExchangeEvents, event, message(event))
+		f.publish(b, Shop().EventsExchange(), event, message(event))
 		for _, q := range queues {
 			want[q] = append(want[q], event)
 		}
@@ -44,16 +44,16 @@ func eventsReachTheirQueues(f *fixture) {
 
 func fanOutIsIndependent(f *fixture) {
 	b := f.declared("publisher")
-	f.publish(b, messaging.ExchangeEvents, "PaymentFailed", message("one"))
-	if d := f.next(bookingQueue); d.ID != "one" || d.Count != 0 {
-		f.Errorf("booking got %s, delivered %d times before", d.ID, d.Count)
+	f.publish(b, Shop().EventsExchange(), "PaymentRefused", message("one"))
+	if d := f.next(ordersQueue); d.ID != "one" || d.Count != 0 {
+		f.Errorf("orders got %s, delivered %d times before", d.ID, d.Count)
 	}
-	f.expectContents(b, bookingQueue)
-	f.expectContents(b, seatsQueue, "one") // booking's ack settled nothing of seats'
+	f.expectContents(b, ordersQueue)
+	f.expectContents(b, stockQueue, "one") // the ack of orders settled nothing of stock
 
 	deliveries := make(chan struct{}, 10)
 	var lost atomic.Bool
-	seats := f.consume(f.connect("seats"), seatsQueue, 1, func(_ context.Context, d *messaging.Delivery) {
+	stock := f.consume(f.connect("stock"), stockQueue, 1, func(_ context.Context, d *messaging.Delivery) {
 		deliveries <- struct{}{}
 		if lost.CompareAndSwap(false, true) {
 			d.Settler.Lose()
@@ -61,18 +61,18 @@ func fanOutIsIndependent(f *fixture) {
 			f.Errorf("ack: %v", err)
 		}
 	})
-	receive(f, deliveries, "the delivery to seats")
+	receive(f, deliveries, "the delivery to stock")
 	receive(f, deliveries, "its redelivery")
-	seats.finish()
-	f.expectContents(b, bookingQueue) // what seats lost came back to seats alone
-	f.expectContents(b, seatsQueue)
+	stock.finish()
+	f.expectContents(b, ordersQueue) // what stock lost came back to stock alone
+	f.expectContents(b, stockQueue)
 }
 
 func copiesShareNothing(f *fixture) {
 	b := f.declared("publisher")
 	m := message("one")
 	m.Headers = map[string]any{"text": "as sent", "bytes": []byte("as sent")}
-	f.publish(b, messaging.ExchangeEvents, "PaymentFailed", m)
+	f.publish(b, Shop().EventsExchange(), "PaymentRefused", m)
 	scribble := func(m messaging.Message) {
 		for i := range m.Body {
 			m.Body[i] = '!'
@@ -83,7 +83,7 @@ func copiesShareNothing(f *fixture) {
 		m.Headers["text"] = "changed"
 	}
 	scribble(m)
-	for _, queue := range []string{bookingQueue, seatsQueue} { // the publisher has scribbled, then the other consumer
+	for _, queue := range []string{ordersQueue, stockQueue} { // the publisher has scribbled, then the other consumer
 		d := f.next(queue)
 		if string(d.Body) != "body of one" || d.Header("text") != "as sent" || d.Header("bytes") != "as sent" {
 			f.Errorf("%s got %q with %v", queue, d.Body, d.Headers)
@@ -97,25 +97,25 @@ func boundTwiceIsStoredOnce(f *fixture) {
 	err := b.Declare(f.ctx, messaging.Topology{
 		Queues: []messaging.Queue{{Name: "test.Twice", DeliveryLimit: testLimit}},
 		Bindings: []messaging.Binding{
-			{Exchange: messaging.ExchangeEvents, Key: "Twice", Queue: "test.Twice"},
-			{Exchange: messaging.ExchangeEvents, Key: "#", Queue: "test.Twice"},
+			{Exchange: Shop().EventsExchange(), Key: "Twice", Queue: "test.Twice"},
+			{Exchange: Shop().EventsExchange(), Key: "#", Queue: "test.Twice"},
 		},
 	}, messaging.TopologyDeclare)
 	if err != nil {
 		f.Fatalf("declare: %v", err)
 	}
-	f.publish(b, messaging.ExchangeEvents, "Twice", message("one"))
-	f.publish(b, messaging.ExchangeEvents, "BookingCreated", message("two"))
+	f.publish(b, Shop().EventsExchange(), "Twice", message("one"))
+	f.publish(b, Shop().EventsExchange(), "OrderPlaced", message("two"))
 	f.expectContents(b, "test.Twice", "one", "two")
-	f.expectContents(b, createdQueue, "two")
+	f.expectContents(b, placedQueue, "two")
 }
 
 func redriveReachesOneQueue(f *fixture) {
 	b := f.declared("publisher")
-	f.publish(b, messaging.ExchangeRedeliver, messaging.RedriveKey(seatsQueue), message("again"))
-	f.expectContents(b, seatsQueue, "again")
-	f.expectContents(b, bookingQueue)
-	err := b.Publish(f.ctx, messaging.ExchangeRedeliver, messaging.RedriveKey("seats.Nothing"), message("lost"))
+	f.publish(b, Shop().RedeliverExchange(), messaging.RedriveKey(stockQueue), message("again"))
+	f.expectContents(b, stockQueue, "again")
+	f.expectContents(b, ordersQueue)
+	err := b.Publish(f.ctx, Shop().RedeliverExchange(), messaging.RedriveKey("stock.Nothing"), message("lost"))
 	if !errors.Is(err, messaging.ErrUnroutable) {
 		f.Errorf("a redrive to no queue: %v, want ErrUnroutable", err)
 	}
@@ -124,10 +124,10 @@ func redriveReachesOneQueue(f *fixture) {
 func parkingReachesOneQueue(f *fixture) {
 	b := f.declared("publisher")
 	want := ids("parked", 3)
-	dead := f.park(b, seatsQueue, want)
+	dead := f.park(b, stockQueue, want)
 	if got := f.contents(b, dead); !slices.Equal(got, want) {
 		f.Errorf("%s holds %v, want %v", dead, got, want)
 	}
-	f.expectContents(b, messaging.DeadQueueName(bookingQueue))
-	f.expectContents(b, seatsQueue)
+	f.expectContents(b, messaging.DeadQueue(ordersQueue))
+	f.expectContents(b, stockQueue)
 }

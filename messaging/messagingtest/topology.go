@@ -23,51 +23,51 @@ func topologies() []clause {
 
 func declareTwice(f *fixture) {
 	b := f.declared("one")
-	f.publish(b, messaging.ExchangeEvents, "PaymentFailed", message("m"))
+	f.publish(b, Shop().EventsExchange(), "PaymentRefused", message("m"))
 	for range 2 {
 		if err := b.Declare(f.ctx, topology(), messaging.TopologyDeclare); err != nil {
 			f.Errorf("declare again: %v", err)
 		}
 	}
-	f.expectContents(b, seatsQueue, "m") // once, although bound three times
+	f.expectContents(b, stockQueue, "m") // once, although bound three times
 }
 
 func declareAtOnce(f *fixture) {
 	var running sync.WaitGroup
-	for _, name := range []string{messaging.Booking, messaging.Seats, messaging.Payments} {
+	for _, name := range []string{Orders, Stock, Billing} {
 		b := f.connect(name)
 		running.Go(func() {
 			if err := b.Declare(f.ctx, topology(), messaging.TopologyDeclare); err != nil {
 				f.Errorf("%s: declare: %v", name, err)
 			}
-			if err := b.Publish(f.ctx, messaging.ExchangeEvents, "BookingCreated", message(name)); err != nil {
+			if err := b.Publish(f.ctx, Shop().EventsExchange(), "OrderPlaced", message(name)); err != nil {
 				f.Errorf("%s: publish: %v", name, err)
 			}
 		})
 	}
 	running.Wait()
-	f.drain(createdQueue, []string{messaging.Booking, messaging.Seats, messaging.Payments})
+	f.drain(placedQueue, []string{Orders, Stock, Billing})
 }
 
 func otherArguments(f *fixture) {
 	b := f.declared("one")
 	changed := topology()
 	changed.Queues = slices.Clone(changed.Queues)
-	i := slices.IndexFunc(changed.Queues, func(q messaging.Queue) bool { return q.Name == seatsQueue })
+	i := slices.IndexFunc(changed.Queues, func(q messaging.Queue) bool { return q.Name == stockQueue })
 	changed.Queues[i].DeliveryLimit++
 	err := b.Declare(f.ctx, changed, messaging.TopologyDeclare)
-	if !errors.Is(err, messaging.ErrTopology) || !strings.Contains(err.Error(), seatsQueue) {
-		f.Errorf("got %v, want ErrTopology that names %s", err, seatsQueue)
+	if !errors.Is(err, messaging.ErrTopology) || !strings.Contains(err.Error(), stockQueue) {
+		f.Errorf("got %v, want ErrTopology that names %s", err, stockQueue)
 	}
-	f.publish(b, messaging.ExchangeEvents, "PaymentFailed", message("m"))
-	f.expectContents(b, seatsQueue, "m")
+	f.publish(b, Shop().EventsExchange(), "PaymentRefused", message("m"))
+	f.expectContents(b, stockQueue, "m")
 }
 
 func checkCreatesNothing(f *fixture) {
 	b := f.connect("one")
 	t := topology()
 	err := b.Declare(f.ctx, t, messaging.TopologyCheck)
-	if !errors.Is(err, messaging.ErrTopology) || !strings.Contains(err.Error(), "tickets.") {
+	if !errors.Is(err, messaging.ErrTopology) || !strings.Contains(err.Error(), "shop.") {
 		f.Errorf("an empty broker: %v, want ErrTopology that names an exchange", err)
 	}
 	if err := b.Declare(f.ctx, messaging.Topology{Exchanges: t.Exchanges}, messaging.TopologyDeclare); err != nil {
@@ -89,8 +89,8 @@ func checkPasses(f *fixture) {
 	if err := b.Declare(f.ctx, topology(), messaging.TopologyCheck); err != nil {
 		f.Errorf("check: %v", err)
 	}
-	f.publish(b, messaging.ExchangeEvents, "BookingCreated", message("m"))
-	f.drain(createdQueue, []string{"m"})
+	f.publish(b, Shop().EventsExchange(), "OrderPlaced", message("m"))
+	f.drain(placedQueue, []string{"m"})
 }
 
 func declareWaits(f *fixture) {

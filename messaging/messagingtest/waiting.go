@@ -24,8 +24,8 @@ func copyReturnsToItsQueue(f *fixture) {
 		m := message("copy")
 		m.Headers = map[string]any{messaging.HeaderAttempt: int64(2)}
 		sent := time.Now()
-		f.publish(b, messaging.ExchangeRetry, messaging.RetryKey(delay, seatsQueue), m)
-		d := f.next(seatsQueue)
+		f.publish(b, Shop().RetryExchange(), messaging.RetryKey(delay, stockQueue), m)
+		d := f.next(stockQueue)
 		if waited := time.Since(sent); waited < delay-clockError {
 			f.Errorf("it came after %v, want %v", waited, delay)
 		}
@@ -33,55 +33,55 @@ func copyReturnsToItsQueue(f *fixture) {
 			f.Errorf("it came as %+v", d.Message)
 		}
 		death := latestDeath(f, d.Message)
-		if death["reason"] != "expired" || death["queue"] != messaging.WaitQueueName(messaging.Seats, delay) {
+		if death["reason"] != "expired" || death["queue"] != Shop().WaitQueue(Stock, delay) {
 			f.Errorf("x-death says %v", death)
 		}
-		f.expectContents(b, bookingQueue) // its sibling saw nothing of it
+		f.expectContents(b, ordersQueue) // its sibling saw nothing of it
 	}
-	f.expectContents(b, seatsQueue)
+	f.expectContents(b, stockQueue)
 }
 
 func waitsDoNotBlock(f *fixture) {
 	b := f.declared("publisher")
 	held := ids("held", 40)
 	for _, id := range held { // more than a broker's dead-lettering holds at once
-		f.publish(b, messaging.ExchangeRetry, messaging.RetryKey(noDelayEnd, seatsQueue), message(id))
+		f.publish(b, Shop().RetryExchange(), messaging.RetryKey(noDelayEnd, stockQueue), message(id))
 	}
-	f.publish(b, messaging.ExchangeRetry, messaging.RetryKey(shortDelay, seatsQueue), message("short"))
-	f.publish(b, messaging.ExchangeRetry, messaging.RetryKey(shortDelay, bookingQueue), message("another service"))
-	if d := f.next(seatsQueue); d.ID != "short" {
+	f.publish(b, Shop().RetryExchange(), messaging.RetryKey(shortDelay, stockQueue), message("short"))
+	f.publish(b, Shop().RetryExchange(), messaging.RetryKey(shortDelay, ordersQueue), message("another service"))
+	if d := f.next(stockQueue); d.ID != "short" {
 		f.Errorf("got %s", d.ID)
 	}
-	if d := f.next(bookingQueue); d.ID != "another service" {
+	if d := f.next(ordersQueue); d.ID != "another service" {
 		f.Errorf("got %s", d.ID)
 	}
-	f.publish(b, messaging.ExchangeEvents, "PaymentFailed", message("fresh"))
-	if d := f.next(seatsQueue); d.ID != "fresh" {
+	f.publish(b, Shop().EventsExchange(), "PaymentRefused", message("fresh"))
+	if d := f.next(stockQueue); d.ID != "fresh" {
 		f.Errorf("got %s", d.ID)
 	}
-	f.expectContents(b, messaging.WaitQueueName(messaging.Seats, noDelayEnd), held...)
+	f.expectContents(b, Shop().WaitQueue(Stock, noDelayEnd), held...)
 }
 
 func everyCopyReturns(f *fixture) {
 	b := f.declared("publisher")
 	sent := ids("m", 100)
 	for _, id := range sent {
-		f.publish(b, messaging.ExchangeRetry, messaging.RetryKey(shortDelay, seatsQueue), message(id))
+		f.publish(b, Shop().RetryExchange(), messaging.RetryKey(shortDelay, stockQueue), message(id))
 	}
-	for id, n := range f.drain(seatsQueue, sent) {
+	for id, n := range f.drain(stockQueue, sent) {
 		if n != 1 {
 			f.Errorf("%s came %d times", id, n)
 		}
 	}
-	f.expectContents(b, messaging.WaitQueueName(messaging.Seats, shortDelay))
+	f.expectContents(b, Shop().WaitQueue(Stock, shortDelay))
 }
 
 func waitingSurvivesOutage(f *fixture) {
 	b := f.declared("publisher")
 	sent := ids("m", 20)
 	for _, id := range sent {
-		f.publish(b, messaging.ExchangeRetry, messaging.RetryKey(longDelay, seatsQueue), message(id))
+		f.publish(b, Shop().RetryExchange(), messaging.RetryKey(longDelay, stockQueue), message(id))
 	}
 	f.env.Outage(f.T)()
-	f.drain(seatsQueue, sent)
+	f.drain(stockQueue, sent)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"boxoffice/messaging"
+	"boxoffice/messaging/messagingtest"
 	"boxoffice/messaging/rabbitmq"
 )
 
@@ -32,7 +33,7 @@ func (f *fixture) impatient(b *rabbitmq.Broker, id string) error {
 	f.Helper()
 	ctx, cancel := context.WithTimeout(f.ctx, 200*time.Millisecond)
 	defer cancel()
-	return b.Publish(ctx, messaging.ExchangeEvents, key, message(id))
+	return b.Publish(ctx, messagingtest.Shop().EventsExchange(), key, message(id))
 }
 
 func TestAlarmEndsPublishesWithTheirContext(t *testing.T) {
@@ -62,7 +63,7 @@ func TestAlarmEndsPublishesWithTheirContext(t *testing.T) {
 		f.Errorf("got %s", id)
 	}
 	waiting := make(chan error, 1)
-	go func() { waiting <- b.Publish(f.ctx, messaging.ExchangeEvents, key, message("patient")) }()
+	go func() { waiting <- b.Publish(f.ctx, messagingtest.Shop().EventsExchange(), key, message("patient")) }()
 	end()
 	if err := receive(f, waiting, "the publish that waited for the end of the alarm"); err != nil {
 		f.Errorf("after the alarm: %v", err)
@@ -84,7 +85,7 @@ func TestCloseUnderAlarm(t *testing.T) {
 	defer end()
 	_ = f.blocked(b)
 	waiting := make(chan error, 1)
-	go func() { waiting <- b.Publish(f.ctx, messaging.ExchangeEvents, key, message("waits")) }()
+	go func() { waiting <- b.Publish(f.ctx, messagingtest.Shop().EventsExchange(), key, message("waits")) }()
 	ctx, cancel := context.WithTimeout(f.ctx, 200*time.Millisecond)
 	defer cancel()
 	check := within(t, 10*time.Second, "Close under an alarm")
@@ -108,7 +109,7 @@ func TestStuckWriteHoldsUpNoCaller(t *testing.T) {
 	large.Body = make([]byte, 16<<20)
 	for i := range 3 {
 		ctx, cancel := context.WithTimeout(f.ctx, 500*time.Millisecond)
-		err := b.Publish(ctx, messaging.ExchangeEvents, key, large)
+		err := b.Publish(ctx, messagingtest.Shop().EventsExchange(), key, large)
 		cancel()
 		if !errors.Is(err, context.DeadlineExceeded) {
 			f.Errorf("publish %d: %v, want the deadline", i, err)

@@ -35,17 +35,16 @@ type Options struct {
 	// FrameSize bounds the frames of the connections, if the broker does not
 	// bound them more; default 128 KiB.
 	FrameSize int
-	// ProbeKey, if set, is a key that this user may publish with to
-	// [messaging.ExchangeRetry] and to which nothing is bound. Then Ready knows
-	// also without traffic whether the broker takes what is published.
-	ProbeKey string
+	// Probe, if set, is what this user may publish and nobody gets. Then Ready
+	// knows also without traffic whether the broker takes what is published.
+	Probe messaging.Probe
 	// Patience is how long the broker may take to answer the orderly end of a
 	// channel or a connection, before the socket is cut instead; default 5 s.
 	Patience time.Duration
 }
 
 func (o Options) withDefaults() Options {
-	o.Name = cmp.Or(o.Name, "boxoffice")
+	o.Name = cmp.Or(o.Name, "messaging")
 	o.Logger = cmp.Or(o.Logger, slog.Default())
 	o.PublishWindow = cmp.Or(max(o.PublishWindow, 0), 1024)
 	o.Heartbeat = cmp.Or(o.Heartbeat, 10*time.Second)

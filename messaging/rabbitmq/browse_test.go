@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"boxoffice/messaging"
+	"boxoffice/messaging/messagingtest"
 	"boxoffice/messaging/rabbitmq"
 )
 
@@ -21,7 +22,7 @@ func (f *fixture) park(b *rabbitmq.Broker, n int) (ids []string) {
 	f.Helper()
 	for i := range n {
 		id := fmt.Sprintf("m%04d", i)
-		if err := b.Publish(f.ctx, messaging.ExchangeDead, queue, message(id)); err != nil {
+		if err := b.Publish(f.ctx, messagingtest.Shop().DeadExchange(), queue, message(id)); err != nil {
 			f.Fatal(err)
 		}
 		ids = append(ids, id)
@@ -35,7 +36,7 @@ func (f *fixture) park(b *rabbitmq.Broker, n int) (ids []string) {
 func TestARestartAfterAKilledLookLosesNothing(t *testing.T) {
 	f := newFixture(t)
 	b := f.declared(rabbitmq.Options{})
-	dead := messaging.DeadQueueName(queue)
+	dead := messaging.DeadQueue(queue)
 	sent := f.park(b, 200)
 
 	proxy := newProxy(t, f.url)
@@ -63,7 +64,7 @@ func TestARestartAfterAKilledLookLosesNothing(t *testing.T) {
 			return false, enough
 		}
 		redriven = append(redriven, m.ID)
-		return true, b.Publish(ctx, messaging.ExchangeRedeliver, messaging.RedriveKey(queue), m)
+		return true, b.Publish(ctx, messagingtest.Shop().RedeliverExchange(), messaging.RedriveKey(queue), m)
 	})
 	if !errors.Is(err, enough) {
 		t.Fatal(err)
@@ -89,7 +90,7 @@ func TestALookAtMoreThanOneConsumerHolds(t *testing.T) {
 	for p := range 128 {
 		publishers.Go(func() error {
 			for i := p; i < n; i += 128 {
-				if err := b.Publish(f.ctx, messaging.ExchangeDead, queue, message(strconv.Itoa(i))); err != nil {
+				if err := b.Publish(f.ctx, messagingtest.Shop().DeadExchange(), queue, message(strconv.Itoa(i))); err != nil {
 					return err
 				}
 			}
@@ -99,7 +100,7 @@ func TestALookAtMoreThanOneConsumerHolds(t *testing.T) {
 	if err := publishers.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	dead := messaging.DeadQueueName(queue)
+	dead := messaging.DeadQueue(queue)
 	first := f.contents(b, dead)
 	distinct := map[string]bool{}
 	for _, id := range first {
@@ -132,7 +133,7 @@ func TestALookWaitsForSlowDeliveries(t *testing.T) {
 	f := newFixture(t)
 	sent := f.park(f.declared(rabbitmq.Options{}), 40)
 	slow := open(t, slowDeliveries(t, f.url, 60*time.Millisecond), rabbitmq.Options{})
-	if got := f.contents(slow, messaging.DeadQueueName(queue)); !slices.Equal(got, sent) {
+	if got := f.contents(slow, messaging.DeadQueue(queue)); !slices.Equal(got, sent) {
 		t.Errorf("it sees %d of %d: %v", len(got), len(sent), got)
 	}
 }
@@ -141,7 +142,7 @@ func TestALookWaitsForSlowDeliveries(t *testing.T) {
 func TestALookBesideAnother(t *testing.T) {
 	f := newFixture(t)
 	b := f.declared(rabbitmq.Options{})
-	dead := messaging.DeadQueueName(queue)
+	dead := messaging.DeadQueue(queue)
 	f.park(b, 5)
 	err := b.Browse(f.ctx, dead, func(ctx context.Context, _ messaging.Message) (bool, error) {
 		// The consumer that holds them is there: one that is cancelled would give

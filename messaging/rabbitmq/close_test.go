@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"boxoffice/messaging"
+	"boxoffice/messaging/messagingtest"
 	"boxoffice/messaging/rabbitmq"
 )
 
@@ -61,7 +62,7 @@ func TestCallsEndWithoutABroker(t *testing.T) {
 			calls := map[string]func(context.Context) error{
 				"Declare": func(ctx context.Context) error { return b.Declare(ctx, topology(), messaging.TopologyDeclare) },
 				"Publish": func(ctx context.Context) error {
-					return b.Publish(ctx, messaging.ExchangeEvents, key, message("m"))
+					return b.Publish(ctx, messagingtest.Shop().EventsExchange(), key, message("m"))
 				},
 				"Browse": func(ctx context.Context) error {
 					return b.Browse(ctx, queue, func(context.Context, messaging.Message) (bool, error) { return true, nil })
@@ -78,7 +79,7 @@ func TestCallsEndWithoutABroker(t *testing.T) {
 				t.Error("it is ready")
 			}
 			waiting := make(chan error, 2)
-			go func() { waiting <- b.Publish(t.Context(), messaging.ExchangeEvents, key, message("m")) }()
+			go func() { waiting <- b.Publish(t.Context(), messagingtest.Shop().EventsExchange(), key, message("m")) }()
 			go func() { waiting <- b.Declare(t.Context(), topology(), messaging.TopologyDeclare) }()
 			check := within(t, 5*time.Second, "Close")
 			if err := b.Close(t.Context()); err != nil {

@@ -129,4 +129,4 @@ func (c *consumer) newSession(ctx context.Context, conn *connection) (*session, 
 }
 
 // consumerTag need only be unique on its channel, which has one consumer.
-const consumerTag = "boxoffice"
+const consumerTag = "messaging"

@@ -8,6 +8,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"boxoffice/messaging"
+	"boxoffice/messaging/messagingtest"
 	"boxoffice/messaging/rabbitmq"
 )
 
@@ -100,7 +101,7 @@ func TestServerSideCancelResubscribes(t *testing.T) {
 // insistRouted publishes until a queue takes it.
 func (f *fixture) insistRouted(b *rabbitmq.Broker, id string) {
 	f.Helper()
-	for b.Publish(f.ctx, messaging.ExchangeEvents, key, message(id)) != nil {
+	for b.Publish(f.ctx, messagingtest.Shop().EventsExchange(), key, message(id)) != nil {
 		if f.ctx.Err() != nil {
 			f.Fatalf("nothing takes %s", id)
 		}
@@ -128,7 +129,7 @@ func TestCountIsTheBrokers(t *testing.T) {
 	b := f.declared(rabbitmq.Options{})
 	m := message("liar")
 	m.Headers = map[string]any{"x-delivery-count": int64(7)}
-	if err := b.Publish(f.ctx, messaging.ExchangeEvents, key, m); err != nil {
+	if err := b.Publish(f.ctx, messagingtest.Shop().EventsExchange(), key, m); err != nil {
 		f.Fatal(err)
 	}
 	got := make(chan int, 10)
@@ -171,7 +172,7 @@ func TestConsumeEndsWithAHungPeer(t *testing.T) {
 func TestOddHeadersArrive(t *testing.T) {
 	f := newFixture(t)
 	b := f.declared(rabbitmq.Options{})
-	err := f.channel().PublishWithContext(f.ctx, messaging.ExchangeEvents, key, true, false, amqp.Publishing{
+	err := f.channel().PublishWithContext(f.ctx, messagingtest.Shop().EventsExchange(), key, true, false, amqp.Publishing{
 		MessageId: "odd",
 		Headers: amqp.Table{
 			"x-attempt": amqp.Table{"nested": []any{amqp.Table{"deep": int16(1)}}},
@@ -201,7 +202,7 @@ func TestOddHeadersArrive(t *testing.T) {
 		f.Errorf("nested tables are not plain maps: %#v", nested)
 	}
 	// What came can be sent again.
-	if err := b.Publish(f.ctx, messaging.ExchangeEvents, key, m); err != nil {
+	if err := b.Publish(f.ctx, messagingtest.Shop().EventsExchange(), key, m); err != nil {
 		f.Errorf("publish what was received: %v", err)
 	}
 }

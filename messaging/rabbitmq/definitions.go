@@ -9,19 +9,20 @@ import (
 	"boxoffice/messaging"
 )
 
-// Definitions is the topology with its users as a definitions file, which
-// RabbitMQ loads when it boots: services that connect as these users need no
-// right to declare anything. Each of [Users] must have a password.
+// Definitions returns a system's topology with its users as a definitions file,
+// which RabbitMQ loads when it boots: services that connect as these users need
+// no right to declare anything. Each of [Users] must have a password.
 //
 // The same input gives the same bytes, so that a file can be compared.
-func Definitions(t messaging.Topology, passwords map[string]string) ([]byte, error) {
+func Definitions(s messaging.System, passwords map[string]string) ([]byte, error) {
+	t := s.Topology()
 	const vhost = "/"
 	d := definitions{VHosts: []definedVHost{{vhost}}}
-	for _, name := range Users() {
+	for _, name := range Users(s) {
 		if passwords[name] == "" {
 			return nil, fmt.Errorf("the broker's user %s has no password", name)
 		}
-		r := rightsOf(name, t)
+		r := rightsOf(name, s)
 		d.Users = append(d.Users, definedUser{
 			Name: name, PasswordHash: passwordHash(name, passwords[name]),
 			HashingAlgorithm: "rabbit_password_hashing_sha256", Tags: r.tags,

@@ -16,29 +16,30 @@ import (
 	"testing"
 
 	"boxoffice/messaging"
+	"boxoffice/messaging/messagingtest"
 	"boxoffice/messaging/rabbitmq"
 )
 
 func passwords() map[string]string {
 	p := map[string]string{}
-	for _, user := range rabbitmq.Users() {
+	for _, user := range rabbitmq.Users(messagingtest.Shop()) {
 		p[user] = user + "-secret"
 	}
 	return p
 }
 
 func TestDefinitionsNeedEveryPassword(t *testing.T) {
-	for _, user := range rabbitmq.Users() {
+	for _, user := range rabbitmq.Users(messagingtest.Shop()) {
 		p := passwords()
 		delete(p, user)
-		if _, err := rabbitmq.Definitions(topology(), p); err == nil || !strings.Contains(err.Error(), user) {
+		if _, err := rabbitmq.Definitions(shop(), p); err == nil || !strings.Contains(err.Error(), user) {
 			t.Errorf("without a password for %s: %v", user, err)
 		}
 	}
 }
 
 func TestDefinitionsHoldHashesOnly(t *testing.T) {
-	text, err := rabbitmq.Definitions(topology(), passwords())
+	text, err := rabbitmq.Definitions(shop(), passwords())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +74,7 @@ func TestDefinitionsHoldHashesOnly(t *testing.T) {
 
 // What one service publishes no other does, and someone consumes it.
 func TestEveryEventHasOnePublisher(t *testing.T) {
-	text, err := rabbitmq.Definitions(topology(), passwords())
+	text, err := rabbitmq.Definitions(shop(), passwords())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +86,7 @@ func TestEveryEventHasOnePublisher(t *testing.T) {
 	}
 	publishers := map[string]int{}
 	for _, k := range d.Keys {
-		if k.Exchange == messaging.ExchangeEvents && k.Write != "^$" {
+		if k.Exchange == messagingtest.Shop().EventsExchange() && k.Write != "^$" {
 			for e := range strings.SplitSeq(strings.Trim(k.Write, "^()$"), "|") {
 				publishers[e]++
 			}
@@ -93,7 +94,7 @@ func TestEveryEventHasOnePublisher(t *testing.T) {
 	}
 	consumed := map[string]int{}
 	for _, b := range topology().Bindings {
-		if b.Exchange == messaging.ExchangeEvents {
+		if b.Exchange == messagingtest.Shop().EventsExchange() {
 			consumed[b.Key] = 1
 		}
 	}
@@ -105,7 +106,7 @@ func TestEveryEventHasOnePublisher(t *testing.T) {
 // defined is a broker that has loaded the definitions.
 func defined(t *testing.T) *fixture {
 	f := newFixture(t)
-	text, err := rabbitmq.Definitions(topology(), passwords())
+	text, err := rabbitmq.Definitions(shop(), passwords())
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -153,23 +154,23 @@ func TestServicesMayDoTheirPart(t *testing.T) {
 	f := defined(t)
 	type send struct{ exchange, key string }
 	for user, sends := range map[string][]send{
-		messaging.Booking: {
-			{messaging.ExchangeEvents, "BookingCreated"},
-			{messaging.ExchangeRetry, "3600000ms.booking.SeatRejected"},
-			{messaging.ExchangeDead, "booking.PaymentFailed"},
+		messagingtest.Orders: {
+			{messagingtest.Shop().EventsExchange(), "OrderPlaced"},
+			{messagingtest.Shop().RetryExchange(), "3600000ms.orders.ItemRefused"},
+			{messagingtest.Shop().DeadExchange(), "orders.PaymentRefused"},
 		},
-		messaging.Seats: {
-			{messaging.ExchangeEvents, "SeatReserved"},
-			{messaging.ExchangeEvents, "SeatRejected"},
-			{messaging.ExchangeEvents, "SeatReleased"},
-			{messaging.ExchangeRetry, "3600000ms.seats.BookingCreated"},
-			{messaging.ExchangeDead, "seats.PaymentFailed"},
+		messagingtest.Stock: {
+			{messagingtest.Shop().EventsExchange(), "ItemReserved"},
+			{messagingtest.Shop().EventsExchange(), "ItemRefused"},
+			{messagingtest.Shop().EventsExchange(), "ItemReturned"},
+			{messagingtest.Shop().RetryExchange(), "3600000ms.stock.OrderPlaced"},
+			{messagingtest.Shop().DeadExchange(), "stock.PaymentRefused"},
 		},
-		messaging.Payments: {
-			{messaging.ExchangeEvents, "PaymentSucceeded"},
-			{messaging.ExchangeEvents, "PaymentFailed"},
-			{messaging.ExchangeRetry, "3600000ms.payments.SeatReserved"},
-			{messaging.ExchangeDead, "payments.SeatReserved"},
+		messagingtest.Billing: {
+			{messagingtest.Shop().EventsExchange(), "PaymentTaken"},
+			{messagingtest.Shop().EventsExchange(), "PaymentRefused"},
+			{messagingtest.Shop().RetryExchange(), "3600000ms.billing.ItemReserved"},
+			{messagingtest.Shop().DeadExchange(), "billing.ItemReserved"},
 		},
 	} {
 		b := open(f.T, as(f.T, f.url, user, passwords()[user]), rabbitmq.Options{})
@@ -191,7 +192,7 @@ func (f *fixture) consumesAll() {
 	taken := make(chan string, 100)
 	stop := make(chan struct{})
 	var consuming sync.WaitGroup
-	for _, queue := range messaging.WorkQueues() {
+	for _, queue := range messagingtest.Shop().WorkQueues() {
 		user, _, _ := strings.Cut(queue, ".")
 		b := open(f.T, as(f.T, f.url, user, passwords()[user]), rabbitmq.Options{})
 		consuming.Go(func() {
@@ -206,7 +207,7 @@ func (f *fixture) consumesAll() {
 			}
 		})
 	}
-	for got := map[string]bool{}; len(got) < len(messaging.WorkQueues()); {
+	for got := map[string]bool{}; len(got) < len(messagingtest.Shop().WorkQueues()); {
 		got[receive(f, taken, "messages from all work queues")] = true
 	}
 	close(stop)
@@ -220,18 +221,18 @@ func TestBrokerParksWithoutRights(t *testing.T) {
 	if _, err := channel.QueuePurge(queue, false); err != nil {
 		f.Fatal(err)
 	}
-	if _, err := channel.QueuePurge(messaging.DeadQueueName(queue), false); err != nil {
+	if _, err := channel.QueuePurge(messaging.DeadQueue(queue), false); err != nil {
 		f.Fatal(err)
 	}
-	booking := open(f.T, as(f.T, f.url, messaging.Booking, passwords()[messaging.Booking]), rabbitmq.Options{})
+	booking := open(f.T, as(f.T, f.url, messagingtest.Orders, passwords()[messagingtest.Orders]), rabbitmq.Options{})
 	f.publish(booking, "parked")
-	seats := dial(f.T, as(f.T, f.url, messaging.Seats, passwords()[messaging.Seats]))
+	seats := dial(f.T, as(f.T, f.url, messagingtest.Stock, passwords()[messagingtest.Stock]))
 	for range messaging.WorkDeliveryLimit + 1 {
 		f.reject(seats)
 	}
 	b := open(f.T, f.url, rabbitmq.Options{})
 	for found := false; !found; {
-		err := b.Browse(f.ctx, messaging.DeadQueueName(queue), func(_ context.Context, m messaging.Message) (bool, error) {
+		err := b.Browse(f.ctx, messaging.DeadQueue(queue), func(_ context.Context, m messaging.Message) (bool, error) {
 			found = found || m.ID == "parked"
 			return false, nil
 		})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"boxoffice/messaging"
+	"boxoffice/messaging/messagingtest"
 	"boxoffice/messaging/rabbitmq"
 )
 
@@ -29,7 +30,7 @@ func TestHeadersBeyondAFrame(t *testing.T) {
 		"both":       {map[string]any{"traceparent": parent, "tracestate": large(8000), "baggage": large(8000)}, "traceparent"},
 		"its own":    {map[string]any{"traceparent": parent, "mine": large(8000)}, ""},
 	} {
-		err := b.Publish(f.ctx, messaging.ExchangeEvents, key, messaging.Message{ID: name, Headers: c.headers})
+		err := b.Publish(f.ctx, messagingtest.Shop().EventsExchange(), key, messaging.Message{ID: name, Headers: c.headers})
 		if (err == nil) != (c.kept != "") || err != nil && !errors.Is(err, messaging.ErrUnfit) {
 			f.Errorf("%s: %v", name, err)
 		}
@@ -66,13 +67,13 @@ func TestTheLargestHeadersTravel(t *testing.T) {
 	f := newFixture(t)
 	b := open(t, f.url, rabbitmq.Options{FrameSize: 8192})
 	delay := 50 * time.Millisecond
-	if err := b.Declare(f.ctx, messaging.NewTopology([]time.Duration{delay}), messaging.TopologyDeclare); err != nil {
+	if err := b.Declare(f.ctx, messagingtest.Topology([]time.Duration{delay}), messaging.TopologyDeclare); err != nil {
 		f.Fatal(err)
 	}
 	m := message("m")
 	for n := 8192; ; n-- {
 		m.Headers = map[string]any{"mine": strings.Repeat("x", n)}
-		err := b.Publish(f.ctx, messaging.ExchangeRetry, messaging.RetryKey(delay, queue), m)
+		err := b.Publish(f.ctx, messagingtest.Shop().RetryExchange(), messaging.RetryKey(delay, queue), m)
 		if err == nil {
 			break
 		}
@@ -81,7 +82,7 @@ func TestTheLargestHeadersTravel(t *testing.T) {
 		}
 	}
 	before := f.connections()
-	parked := messaging.DeadQueueName(queue)
+	parked := messaging.DeadQueue(queue)
 	stop := f.consume(b, 1, func(_ context.Context, d *messaging.Delivery) { d.Settler.Lose() })
 	f.readyIn(f.channel(), parked, 1)
 	stop()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"boxoffice/messaging"
+	"boxoffice/messaging/messagingtest"
 	"boxoffice/messaging/rabbitmq"
 )
 
@@ -55,7 +56,7 @@ func (l *load) publish(b *rabbitmq.Broker, publisher int) {
 		default:
 		}
 		id := fmt.Sprintf("%d-%d", publisher, n)
-		if b.Publish(l.f.ctx, messaging.ExchangeEvents, key, message(id)) != nil {
+		if b.Publish(l.f.ctx, messagingtest.Shop().EventsExchange(), key, message(id)) != nil {
 			continue // unknown: it may come or not
 		}
 		l.mu.Lock()

@@ -13,6 +13,7 @@ import (
 
 	"boxoffice/internal/testserver"
 	"boxoffice/messaging"
+	"boxoffice/messaging/messagingtest"
 	"boxoffice/messaging/rabbitmq"
 )
 
@@ -23,8 +24,8 @@ const patience = 3 * time.Minute
 
 // queue is the one that most tests use, key what routes to it.
 const (
-	queue = "seats.BookingCreated"
-	key   = "BookingCreated"
+	queue = "stock.OrderPlaced"
+	key   = "OrderPlaced"
 )
 
 // fixture is a test with an empty virtual host of its own.
@@ -77,12 +78,18 @@ func (f *fixture) declared(opts rabbitmq.Options) *rabbitmq.Broker {
 	return b
 }
 
-func topology() messaging.Topology { return messaging.NewTopology([]time.Duration{time.Hour}) }
+func topology() messaging.Topology { return shop().Topology() }
+
+func shop() messaging.System {
+	s := messagingtest.Shop()
+	s.RetryDelays = []time.Duration{time.Hour}
+	return s
+}
 
 func (f *fixture) publish(b *rabbitmq.Broker, ids ...string) {
 	f.Helper()
 	for _, id := range ids {
-		if err := b.Publish(f.ctx, messaging.ExchangeEvents, key, message(id)); err != nil {
+		if err := b.Publish(f.ctx, messagingtest.Shop().EventsExchange(), key, message(id)); err != nil {
 			f.Fatal(err)
 		}
 	}
@@ -91,7 +98,7 @@ func (f *fixture) publish(b *rabbitmq.Broker, ids ...string) {
 // insist publishes until the message is confirmed.
 func (f *fixture) insist(b *rabbitmq.Broker, id string) {
 	for {
-		err := b.Publish(f.ctx, messaging.ExchangeEvents, key, message(id))
+		err := b.Publish(f.ctx, messagingtest.Shop().EventsExchange(), key, message(id))
 		if err == nil {
 			return
 		}

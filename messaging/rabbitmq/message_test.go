@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"boxoffice/messaging"
+	"boxoffice/messaging/messagingtest"
 	"boxoffice/messaging/rabbitmq"
 )
 
@@ -37,11 +38,11 @@ func TestUnfitMessagesAreErrors(t *testing.T) {
 		"long c-type": {ContentType: long},
 	}
 	for name, m := range unfit {
-		if err := b.Publish(f.ctx, messaging.ExchangeEvents, key, m); err == nil {
+		if err := b.Publish(f.ctx, messagingtest.Shop().EventsExchange(), key, m); err == nil {
 			f.Errorf("%s: no error", name)
 		}
 	}
-	if err := b.Publish(f.ctx, messaging.ExchangeEvents, long, messaging.Message{}); err == nil {
+	if err := b.Publish(f.ctx, messagingtest.Shop().EventsExchange(), long, messaging.Message{}); err == nil {
 		f.Error("long key: no error")
 	}
 	f.publish(b, "after")
@@ -72,7 +73,7 @@ func TestHeadersKeepTheirValue(t *testing.T) {
 		"large": strings.Repeat("x", 100<<10),
 		"map":   map[string]any{"k": "v"},
 	}
-	if err := b.Publish(f.ctx, messaging.ExchangeEvents, key, messaging.Message{Headers: sent}); err != nil {
+	if err := b.Publish(f.ctx, messagingtest.Shop().EventsExchange(), key, messaging.Message{Headers: sent}); err != nil {
 		f.Fatal(err)
 	}
 	if len(sent) != 3 {

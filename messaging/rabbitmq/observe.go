@@ -125,7 +125,7 @@ func (v *observer) subscribe(conn *connection) (observation, error) {
 	})
 	for _, key := range v.o.Keys {
 		if err == nil {
-			err = channel.QueueBind(queue.Name, key, messaging.ExchangeEvents, false, nil)
+			err = channel.QueueBind(queue.Name, key, v.o.Exchange, false, nil)
 		}
 	}
 	if err == nil {

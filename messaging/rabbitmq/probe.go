@@ -21,7 +21,7 @@ const (
 // probe has the broker asked whether it takes what we publish, if somebody
 // wants to know and traffic does not tell.
 func (b *Broker) probe() {
-	if b.opts.ProbeKey == "" || !b.publisher.probeDue() {
+	if b.opts.Probe.Key == "" || !b.publisher.probeDue() {
 		return
 	}
 	ctx, leave, err := b.enter(context.Background())
@@ -32,7 +32,7 @@ func (b *Broker) probe() {
 		defer leave()
 		ctx, cancel := context.WithTimeout(ctx, b.opts.Patience)
 		defer cancel()
-		b.publisher.probe(ctx, b.opts.ProbeKey)
+		b.publisher.probe(ctx, b.opts.Probe)
 	})
 }
 
@@ -50,20 +50,20 @@ func (p *publisher) probeDue() bool {
 // probe publishes a message that no queue gets. It has a channel of its own:
 // the broker remembers for a while what it allowed on a channel, and closes one
 // on which it refuses something.
-func (p *publisher) probe(ctx context.Context, key string) {
+func (p *publisher) probe(ctx context.Context, with messaging.Probe) {
 	for _, conn := range p.link.current() {
-		err := p.probeOn(ctx, conn, key)
+		err := p.probeOn(ctx, conn, with)
 		switch {
 		case err == nil:
 			p.works(ctx)
 		case conn.IsClosed() || errors.Is(err, messaging.ErrClosed): // that is known
 		default:
-			p.outcomes.probe.Failed(publishError(target{messaging.ExchangeRetry, key}, err))
+			p.outcomes.probe.Failed(publishError(target{with.Exchange, with.Key}, err))
 		}
 	}
 }
 
-func (p *publisher) probeOn(ctx context.Context, conn *connection, key string) error {
+func (p *publisher) probeOn(ctx context.Context, conn *connection, with messaging.Probe) error {
 	channel, err := await(ctx, p.tasks, conn.Channel, conn.closeChannel)
 	if err != nil {
 		return fmt.Errorf("open a channel: %w", err)
@@ -75,7 +75,7 @@ func (p *publisher) probeOn(ctx context.Context, conn *connection, key string) e
 		if err := channel.Confirm(false); err != nil {
 			return nil, err
 		}
-		return channel.PublishWithDeferredConfirm(messaging.ExchangeRetry, key, true, false, amqp.Publishing{})
+		return channel.PublishWithDeferredConfirm(with.Exchange, with.Key, true, false, amqp.Publishing{})
 	}, func(*amqp.DeferredConfirmation) {})
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"boxoffice/messaging"
+	"boxoffice/messaging/messagingtest"
 	"boxoffice/messaging/rabbitmq"
 )
 
@@ -29,7 +30,7 @@ func TestUnroutableAmongRoutable(t *testing.T) {
 					if !routable {
 						k = "Nobody"
 					}
-					err := b.Publish(f.ctx, messaging.ExchangeEvents, k, m)
+					err := b.Publish(f.ctx, messagingtest.Shop().EventsExchange(), k, m)
 					if routable && err != nil || !routable && !errors.Is(err, messaging.ErrUnroutable) {
 						f.Errorf("publish %s with key %s: %v", m.ID, k, err)
 					}
@@ -59,7 +60,7 @@ func TestReturnsNeverPassForStored(t *testing.T) {
 					return
 				default:
 				}
-				err := b.Publish(f.ctx, messaging.ExchangeEvents, key, message("same"))
+				err := b.Publish(f.ctx, messagingtest.Shop().EventsExchange(), key, message("same"))
 				mu.Lock()
 				switch {
 				case err == nil:
@@ -74,10 +75,10 @@ func TestReturnsNeverPassForStored(t *testing.T) {
 		})
 	}
 	for range 50 {
-		if err := channel.QueueUnbind(queue, key, messaging.ExchangeEvents, nil); err != nil {
+		if err := channel.QueueUnbind(queue, key, messagingtest.Shop().EventsExchange(), nil); err != nil {
 			f.Fatal(err)
 		}
-		if err := channel.QueueBind(queue, key, messaging.ExchangeEvents, false, nil); err != nil {
+		if err := channel.QueueBind(queue, key, messagingtest.Shop().EventsExchange(), false, nil); err != nil {
 			f.Fatal(err)
 		}
 	}
@@ -99,8 +100,8 @@ func TestReturnsNeverPassForStored(t *testing.T) {
 func TestMissingExchangeIsNamed(t *testing.T) {
 	f := newFixture(t)
 	b := f.declared(rabbitmq.Options{})
-	err := b.Publish(f.ctx, "tickets.nowhere", key, message("lost"))
-	if err == nil || errors.Is(err, messaging.ErrUnroutable) || !strings.Contains(err.Error(), "no exchange 'tickets.nowhere'") {
+	err := b.Publish(f.ctx, "shop.nowhere", key, message("lost"))
+	if err == nil || errors.Is(err, messaging.ErrUnroutable) || !strings.Contains(err.Error(), "no exchange 'shop.nowhere'") {
 		f.Errorf("got %v", err)
 	}
 	f.publish(b, "next")
@@ -117,7 +118,7 @@ func TestAbandonedPublishKeepsItsPlace(t *testing.T) {
 	p.freeze()
 	for _, want := range []string{"broker's confirm", "broker's confirm", "earlier confirms"} {
 		ctx, cancel := context.WithTimeout(f.ctx, 50*time.Millisecond)
-		err := b.Publish(ctx, messaging.ExchangeEvents, key, message("abandoned"))
+		err := b.Publish(ctx, messagingtest.Shop().EventsExchange(), key, message("abandoned"))
 		cancel()
 		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), want) {
 			f.Errorf("got %v, want the deadline while waiting for the %s", err, want)
@@ -131,7 +132,7 @@ func TestAbandonedPublishKeepsItsPlace(t *testing.T) {
 func TestMissingExchangeIsDeclaredAgain(t *testing.T) {
 	f := newFixture(t)
 	b := f.declared(rabbitmq.Options{})
-	if err := f.channel().ExchangeDelete(messaging.ExchangeEvents, false, false); err != nil {
+	if err := f.channel().ExchangeDelete(messagingtest.Shop().EventsExchange(), false, false); err != nil {
 		f.Fatal(err)
 	}
 	f.insist(b, "m")

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"boxoffice/messaging"
+	"boxoffice/messaging/messagingtest"
 	"boxoffice/messaging/rabbitmq"
 )
 
@@ -88,7 +89,7 @@ func TestReadyRemembersARefusal(t *testing.T) {
 	b := open(t, f.user("writer", "^$", "^$", ".*"), rabbitmq.Options{})
 	f.well(b.Ready)
 	for range 3 {
-		if err := b.Publish(f.ctx, messaging.ExchangeEvents, key, message("refused")); err == nil {
+		if err := b.Publish(f.ctx, messagingtest.Shop().EventsExchange(), key, message("refused")); err == nil {
 			f.Fatal("no error")
 		}
 		f.says(b.Ready, "ACCESS_REFUSED")
@@ -96,7 +97,7 @@ func TestReadyRemembersARefusal(t *testing.T) {
 	f.rights("writer", ".*", ".*")
 	f.insist(b, "m")
 	f.well(b.Ready)
-	if err := b.Publish(f.ctx, messaging.ExchangeEvents, "Nobody", message("m")); !errors.Is(err, messaging.ErrUnroutable) {
+	if err := b.Publish(f.ctx, messagingtest.Shop().EventsExchange(), "Nobody", message("m")); !errors.Is(err, messaging.ErrUnroutable) {
 		f.Fatal(err)
 	}
 	f.insist(b, "another key says nothing about it")
@@ -107,7 +108,7 @@ func TestReadyRemembersARefusal(t *testing.T) {
 func TestReadyProbes(t *testing.T) {
 	f := newFixture(t)
 	f.declared(rabbitmq.Options{})
-	b := open(t, f.user("idle", "^$", "^$", ".*"), rabbitmq.Options{ProbeKey: messaging.ProbeKey(messaging.Seats)})
+	b := open(t, f.user("idle", "^$", "^$", ".*"), rabbitmq.Options{Probe: shop().Probe(messagingtest.Stock)})
 	f.says(b.Ready, "ACCESS_REFUSED")
 	f.rights("idle", ".*", ".*")
 	f.well(b.Ready)

@@ -11,6 +11,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"boxoffice/messaging"
+	"boxoffice/messaging/messagingtest"
 	"boxoffice/messaging/rabbitmq"
 )
 
@@ -101,7 +102,7 @@ func TestObserverNeedsFewRights(t *testing.T) {
 	done := make(chan error, 1)
 	go func() {
 		done <- b.Observe(ctx, messaging.Observation{
-			Keys: []string{"Booking*", "*"}, Ready: func() { ready <- struct{}{} },
+			Exchange: messagingtest.Shop().EventsExchange(), Keys: []string{"Booking*", "*"}, Ready: func() { ready <- struct{}{} },
 			See: func(k string, m messaging.Message) { saw <- k + " " + m.ID },
 		})
 	}()

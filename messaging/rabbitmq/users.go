@@ -14,9 +14,21 @@ const (
 	Admin    = "admin"    // for people and their tools: may do everything
 )
 
-// Users are the users in [Definitions]. There is no guest.
-func Users() []string {
-	return []string{messaging.Booking, messaging.Seats, messaging.Payments, Observer, Admin}
+// Users returns the names of the users in [Definitions]. There is no guest.
+func Users(s messaging.System) []string {
+	var names []string
+	for _, v := range s.Services {
+		names = append(names, UserOf(s, v.Name))
+	}
+	return append(names, Observer, Admin)
+}
+
+// UserOf returns the name of the user as whom a service connects.
+func UserOf(s messaging.System, service string) string {
+	if s.BareQueues {
+		return service
+	}
+	return s.Prefix + "-" + service
 }
 
 // rights are what a user may do, as regular expressions over names; and over
@@ -35,43 +47,58 @@ const (
 	everything = ".*"
 )
 
-// rightsOf is what a user may do with a topology.
+// rightsOf returns what a user may do with a system's topology.
 //
 // No service may declare queues, not even one of its own to observe with: a
 // queue may name any exchange that its owner writes to as its dead-letter
 // exchange, with any key, and the broker checks no topic permission when it
 // dead-letters. Through such a queue a service could send what it must not.
 // So observing is for a user that can write to no exchange.
-func rightsOf(user string, t messaging.Topology) rights {
+func rightsOf(user string, s messaging.System) rights {
 	switch user {
 	case Admin:
 		return rights{tags: []string{"administrator"}, configure: everything, write: everything, read: everything}
 	case Observer:
-		const own = `amq\.gen-.*` // queues that the broker named
-		events := regexp.QuoteMeta(messaging.ExchangeEvents)
-		r := rights{tags: []string{}, configure: anyOf(own), write: anyOf(own), read: anyOf(own, events)}
-		for _, exchange := range t.Exchanges {
-			k := keyRights{exchange, none, none}
-			if exchange == messaging.ExchangeEvents {
-				k.read = everything
-			}
-			r.keys = append(r.keys, k)
+		return rightsOfObserver(s)
+	}
+	for _, v := range s.Services {
+		if UserOf(s, v.Name) == user {
+			return rightsOfService(v, s)
 		}
-		return r
 	}
-	events := eventsFor(user, t)
-	queues := make([]string, len(events))
-	for i, e := range events {
-		queues[i] = messaging.QueueName(user, e)
+	return rights{tags: []string{}, configure: none, write: none, read: none}
+}
+
+func rightsOfObserver(s messaging.System) rights {
+	const own = `amq\.gen-.*` // queues that the broker named
+	events := regexp.QuoteMeta(s.EventsExchange())
+	r := rights{tags: []string{}, configure: anyOf(own), write: anyOf(own), read: anyOf(own, events)}
+	for _, exchange := range s.Topology().Exchanges {
+		k := keyRights{exchange, none, none}
+		if exchange == s.EventsExchange() {
+			k.read = everything
+		}
+		r.keys = append(r.keys, k)
 	}
-	keys := map[string]string{
-		messaging.ExchangeEvents: exactly(published(user)...),
-		messaging.ExchangeRetry:  `^[0-9]+ms\.` + user + `\.(` + strings.Join(events, "|") + `)$`,
-		messaging.ExchangeDead:   exactly(queues...),
+	return r
+}
+
+func rightsOfService(v messaging.Service, s messaging.System) rights {
+	queues := make([]string, len(v.Consumes))
+	for i, e := range slices.Sorted(slices.Values(v.Consumes)) {
+		queues[i] = s.Queue(v.Name, e)
+	}
+	keys := map[string]string{}
+	if len(v.Publishes) > 0 {
+		keys[s.EventsExchange()] = exactly(v.Publishes...)
+	}
+	if len(queues) > 0 {
+		keys[s.RetryExchange()] = `^[0-9]+ms\.(` + quoted(queues) + `)$`
+		keys[s.DeadExchange()] = exactly(queues...)
 	}
 	r := rights{tags: []string{}, configure: none, read: exactly(queues...)}
 	var writes []string
-	for _, exchange := range t.Exchanges {
+	for _, exchange := range s.Topology().Exchanges {
 		key := none
 		if k, ok := keys[exchange]; ok {
 			writes, key = append(writes, exchange), k
@@ -82,35 +109,14 @@ func rightsOf(user string, t messaging.Topology) rights {
 	// may read, and there is none. But without any right the service could not
 	// check that its queues exist, nor notice that one for its delays does not.
 	for _, q := range queues {
-		writes = append(writes, messaging.DeadQueueName(q))
+		writes = append(writes, messaging.DeadQueue(q))
 	}
-	r.write = anyOf(quoted(writes), user+`\.wait\.[0-9]+ms`)
+	patterns := []string{quoted(writes)}
+	if len(queues) > 0 {
+		patterns = append(patterns, strings.TrimSuffix(regexp.QuoteMeta(s.WaitQueue(v.Name, 0)), "0ms")+`[0-9]+ms`)
+	}
+	r.write = anyOf(patterns...)
 	return r
-}
-
-// eventsFor are the events that a service consumes.
-func eventsFor(service string, t messaging.Topology) []string {
-	var events []string
-	for _, b := range t.Bindings {
-		if b.Exchange == messaging.ExchangeEvents && b.Queue == messaging.QueueName(service, b.Key) {
-			events = append(events, b.Key)
-		}
-	}
-	slices.Sort(events)
-	return events
-}
-
-// published are the events that a service publishes.
-func published(service string) []string {
-	switch service {
-	case messaging.Booking:
-		return []string{"BookingCreated"}
-	case messaging.Seats:
-		return []string{"SeatReserved", "SeatRejected", "SeatReleased"}
-	case messaging.Payments:
-		return []string{"PaymentSucceeded", "PaymentFailed"}
-	}
-	return nil
 }
 
 // exactly is a pattern for these names, and nothing else.

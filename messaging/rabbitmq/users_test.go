@@ -11,6 +11,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"boxoffice/messaging"
+	"boxoffice/messaging/messagingtest"
 	"boxoffice/messaging/rabbitmq"
 )
 
@@ -84,7 +85,7 @@ func reading(queue string) attempt {
 
 func binding(queue string) attempt {
 	return attempt{"bind " + queue, func(ch *amqp.Channel) error {
-		return ch.QueueBind(queue, "#", messaging.ExchangeEvents, false, nil)
+		return ch.QueueBind(queue, "#", messagingtest.Shop().EventsExchange(), false, nil)
 	}}
 }
 
@@ -92,29 +93,29 @@ func binding(queue string) attempt {
 func escapes(user string) []attempt {
 	var list []attempt
 	mine := func(queue string) bool { return strings.HasPrefix(queue, user+".") }
-	for _, queue := range messaging.WorkQueues() {
-		list = append(list, reading(messaging.DeadQueueName(queue)), publishing("", queue),
-			publishing(messaging.ExchangeRedeliver, messaging.RedriveKey(queue)))
+	for _, queue := range messagingtest.Shop().WorkQueues() {
+		list = append(list, reading(messaging.DeadQueue(queue)), publishing("", queue),
+			publishing(messagingtest.Shop().RedeliverExchange(), messaging.RedriveKey(queue)))
 		if mine(queue) {
 			continue
 		}
 		list = append(list, reading(queue),
-			publishing(messaging.ExchangeDead, queue),
-			publishing(messaging.ExchangeRetry, "1000ms."+queue),
-			publishing(messaging.ExchangeRedeliver, "1000ms."+queue),
+			publishing(messagingtest.Shop().DeadExchange(), queue),
+			publishing(messagingtest.Shop().RetryExchange(), "1000ms."+queue),
+			publishing(messagingtest.Shop().RedeliverExchange(), "1000ms."+queue),
 			attempt{"purge " + queue, func(ch *amqp.Channel) error {
 				_, err := ch.QueuePurge(queue, false)
 				return err
 			}})
 	}
-	for _, queue := range messaging.WorkQueues() {
+	for _, queue := range messagingtest.Shop().WorkQueues() {
 		list = append(list, attempt{"delete " + queue, func(ch *amqp.Channel) error {
 			_, err := ch.QueueDelete(queue, false, false, false)
 			return err
 		}}, attempt{"unbind " + queue, func(ch *amqp.Channel) error {
 			_, event, _ := strings.Cut(queue, ".")
-			return ch.QueueUnbind(queue, event, messaging.ExchangeEvents, nil)
-		}}, binding(queue), binding(messaging.DeadQueueName(queue)))
+			return ch.QueueUnbind(queue, event, messagingtest.Shop().EventsExchange(), nil)
+		}}, binding(queue), binding(messaging.DeadQueue(queue)))
 	}
 	for _, exchange := range topology().Exchanges {
 		list = append(list, attempt{"delete " + exchange, func(ch *amqp.Channel) error {
@@ -128,25 +129,25 @@ func escapes(user string) []attempt {
 		}},
 		// Its dead-letter exchange would take any key.
 		attempt{"declare a queue that the broker names", func(ch *amqp.Channel) error {
-			_, err := ch.QueueDeclare("", false, true, true, false, amqp.Table{"x-dead-letter-exchange": messaging.ExchangeEvents})
+			_, err := ch.QueueDeclare("", false, true, true, false, amqp.Table{"x-dead-letter-exchange": messagingtest.Shop().EventsExchange()})
 			return err
 		}},
 		attempt{"declare an exchange", func(ch *amqp.Channel) error {
 			return ch.ExchangeDeclare(user+".mine", "fanout", true, false, false, false, nil)
 		}},
 		attempt{"bind an exchange", func(ch *amqp.Channel) error {
-			return ch.ExchangeBind(messaging.ExchangeRetry, "#", messaging.ExchangeEvents, false, nil)
+			return ch.ExchangeBind(messagingtest.Shop().RetryExchange(), "#", messagingtest.Shop().EventsExchange(), false, nil)
 		}})
 }
 
 // others are the events that a service does not publish.
 func others(user string) []string {
 	mine := map[string]string{
-		messaging.Booking: "BookingCreated", messaging.Seats: "SeatReserved SeatRejected SeatReleased",
-		messaging.Payments: "PaymentSucceeded PaymentFailed",
+		messagingtest.Orders: "OrderPlaced", messagingtest.Stock: "ItemReserved ItemRefused ItemReturned",
+		messagingtest.Billing: "PaymentTaken PaymentRefused",
 	}
 	var events []string
-	for _, queue := range messaging.WorkQueues() {
+	for _, queue := range messagingtest.Shop().WorkQueues() {
 		if _, event, _ := strings.Cut(queue, "."); !strings.Contains(mine[user], event) {
 			events = append(events, event)
 		}
@@ -183,11 +184,11 @@ func refused(t *testing.T, conn *amqp.Connection, user string, a attempt) {
 
 func TestServicesMayDoNothingElse(t *testing.T) {
 	url, password := target(t)
-	for _, user := range []string{messaging.Booking, messaging.Seats, messaging.Payments} {
+	for _, user := range []string{messagingtest.Orders, messagingtest.Stock, messagingtest.Billing} {
 		conn := dial(t, as(t, url, user, password(user)))
 		list := escapes(user)
 		for _, event := range others(user) {
-			list = append(list, publishing(messaging.ExchangeEvents, event))
+			list = append(list, publishing(messagingtest.Shop().EventsExchange(), event))
 		}
 		for _, a := range list {
 			refused(t, conn, user, a)
@@ -199,13 +200,13 @@ func TestServicesMayDoNothingElse(t *testing.T) {
 // A second key in a header is a key all the same; RabbitMQ before 4.0 did not look.
 func TestSecondKeysAreChecked(t *testing.T) {
 	url, password := target(t)
-	conn := dial(t, as(t, url, messaging.Booking, password(messaging.Booking)))
+	conn := dial(t, as(t, url, messagingtest.Orders, password(messagingtest.Orders)))
 	if v, _ := conn.Properties["version"].(string); strings.HasPrefix(v, "3.") {
 		t.Logf("RabbitMQ %s does not check them", v)
 		return
 	}
-	refused(t, conn, messaging.Booking, publishing(messaging.ExchangeEvents, "BookingCreated", "PaymentSucceeded"))
-	refused(t, conn, messaging.Booking, publishing(messaging.ExchangeRetry, "1000ms.booking.SeatRejected", "1000ms.payments.SeatReserved"))
+	refused(t, conn, messagingtest.Orders, publishing(messagingtest.Shop().EventsExchange(), "OrderPlaced", "PaymentTaken"))
+	refused(t, conn, messagingtest.Orders, publishing(messagingtest.Shop().RetryExchange(), "1000ms.orders.ItemRefused", "1000ms.billing.ItemReserved"))
 }
 
 // The observer may look at every event, and change nothing.
@@ -219,7 +220,7 @@ func TestObserverMayOnlyLook(t *testing.T) {
 		refused(t, conn, rabbitmq.Observer, a)
 	}
 	for _, event := range others(rabbitmq.Observer) {
-		refused(t, conn, rabbitmq.Observer, publishing(messaging.ExchangeEvents, event))
+		refused(t, conn, rabbitmq.Observer, publishing(messagingtest.Shop().EventsExchange(), event))
 	}
 	channel, err := conn.Channel()
 	if err != nil {
@@ -227,7 +228,7 @@ func TestObserverMayOnlyLook(t *testing.T) {
 	}
 	q, err := channel.QueueDeclare("", false, true, true, false, nil)
 	if err == nil {
-		err = channel.QueueBind(q.Name, "#", messaging.ExchangeEvents, false, nil)
+		err = channel.QueueBind(q.Name, "#", messagingtest.Shop().EventsExchange(), false, nil)
 	}
 	if err == nil {
 		_, err = channel.Consume(q.Name, "", true, true, false, false, nil)

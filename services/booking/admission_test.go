@@ -15,8 +15,8 @@ import (
 	"github.com/google/uuid"
 
 	"boxoffice/internal/httpserver"
-	"boxoffice/messaging"
 	"boxoffice/services/booking/internal/row"
+	"boxoffice/tickets"
 )
 
 // post sends one booking with headers ("Name: value").
@@ -80,7 +80,7 @@ func TestTheLesson(t *testing.T) {
 			if want := min(i+2, 5); r.created() != want {
 				t.Fatalf("%d started, want %d", r.created(), want)
 			}
-			r.publish(messaging.PaymentSucceeded{BookingID: id})
+			r.publish(tickets.PaymentSucceeded{BookingID: id})
 		}
 		synctest.Wait()
 		page := decode[pageJSON](t, r.do(http.MethodGet, "/bookings", ""))
@@ -196,7 +196,7 @@ func TestClientsWaitForTheOutcome(t *testing.T) {
 		go func() { answers <- r.post(t.Context(), 5, "Prefer: wait=30") }()
 		synctest.Wait()
 		id := r.onlyPending()
-		r.publish(messaging.SeatRejected{BookingID: id, Seat: 5, Reason: "taken"})
+		r.publish(tickets.SeatRejected{BookingID: id, Seat: 5, Reason: "taken"})
 		w := <-answers
 		if b := decode[bookingJSON](t, w); w.Code != 202 || b.Status != Rejected || b.Reason != "taken" || time.Since(start) != 0 {
 			t.Errorf("after %s: %d %s", time.Since(start), w.Code, w.Body)
@@ -276,7 +276,7 @@ func TestDrainLetsWaitingClientsGo(t *testing.T) {
 			t.Errorf("%d %s", w.Code, w.Body)
 		}
 		r.refused(503, TypeDraining)
-		r.publish(messaging.PaymentSucceeded{BookingID: r.onlyPending()})
+		r.publish(tickets.PaymentSucceeded{BookingID: r.onlyPending()})
 		synctest.Wait()
 		if s := r.door.Stats(); s.Active != 0 {
 			t.Errorf("%+v", s)
@@ -307,7 +307,7 @@ func TestAReplicaThatIsGoneLeavesNothingBehind(t *testing.T) {
 			t.Fatalf("%d BookingCreated: not each of the 4 bookings was started", n)
 		}
 		for _, id := range ids {
-			other.publish(messaging.PaymentSucceeded{BookingID: id})
+			other.publish(tickets.PaymentSucceeded{BookingID: id})
 		}
 		synctest.Wait()
 		page := decode[pageJSON](t, other.do(http.MethodGet, "/bookings?status=Confirmed", ""))
@@ -328,7 +328,7 @@ func TestReset(t *testing.T) {
 		expectProblem(t, "reset of a busy service", r.do(http.MethodPost, "/lab/reset", ""), 409, nil)
 		r.do(http.MethodPost, "/lab/drain", "")
 		expectProblem(t, "reset beside a saga", r.do(http.MethodPost, "/lab/reset", ""), 409, nil)
-		r.publish(messaging.PaymentSucceeded{BookingID: b.ID})
+		r.publish(tickets.PaymentSucceeded{BookingID: b.ID})
 		synctest.Wait()
 		if w := r.do(http.MethodPost, "/lab/reset", ""); w.Code != http.StatusNoContent {
 			t.Errorf("%d %s", w.Code, w.Body)

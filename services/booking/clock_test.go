@@ -12,6 +12,7 @@ import (
 	"boxoffice/messaging"
 	"boxoffice/messaging/inproc"
 	"boxoffice/services/booking/internal/store"
+	"boxoffice/tickets"
 )
 
 // awake is a service on a database that has taken up what is there, and whose
@@ -46,7 +47,7 @@ func TestBookingsFinishThoughTheClockWasSet(t *testing.T) {
 		"ahead": {-time.Hour, 2, 0, 2, 4},
 	} {
 		t.Run(name, func(t *testing.T) {
-			participanttest.OnBoth(t, messaging.Booking, func(t *testing.T, url string) {
+			participanttest.OnBoth(t, tickets.Booking, func(t *testing.T, url string) {
 				server := inproc.New(inproc.Options{})
 				before := awake(t, url, server)
 				for seat := range 4 {
@@ -85,7 +86,7 @@ func TestBookingsFinishThoughTheClockWasSet(t *testing.T) {
 					t.Fatalf("%d bookings, %v", len(all), err)
 				}
 				for _, b := range all {
-					if _, err := r.paymentSucceeded(t.Context(), messaging.PaymentSucceeded{BookingID: b.ID}); err != nil {
+					if _, err := r.paymentSucceeded(t.Context(), tickets.PaymentSucceeded{BookingID: b.ID}); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -7,21 +7,22 @@ import (
 	"boxoffice/internal/database"
 	"boxoffice/messaging"
 	"boxoffice/services/booking/internal/row"
+	"boxoffice/tickets"
 )
 
-func (s *Service) paymentSucceeded(ctx context.Context, e messaging.PaymentSucceeded) ([]messaging.Event, error) {
+func (s *Service) paymentSucceeded(ctx context.Context, e tickets.PaymentSucceeded) ([]messaging.Event, error) {
 	return nil, s.settle(ctx, row.Outcome{ID: e.BookingID, Status: Confirmed})
 }
 
-func (s *Service) paymentFailed(ctx context.Context, e messaging.PaymentFailed) ([]messaging.Event, error) {
+func (s *Service) paymentFailed(ctx context.Context, e tickets.PaymentFailed) ([]messaging.Event, error) {
 	return nil, s.settle(ctx, row.Outcome{ID: e.BookingID, Status: Cancelled, Reason: e.Reason})
 }
 
-func (s *Service) seatRejected(ctx context.Context, e messaging.SeatRejected) ([]messaging.Event, error) {
+func (s *Service) seatRejected(ctx context.Context, e tickets.SeatRejected) ([]messaging.Event, error) {
 	return nil, s.settle(ctx, row.Outcome{ID: e.BookingID, Status: Rejected, Reason: e.Reason})
 }
 
-func (s *Service) seatReleased(ctx context.Context, e messaging.SeatReleased) ([]messaging.Event, error) {
+func (s *Service) seatReleased(ctx context.Context, e tickets.SeatReleased) ([]messaging.Event, error) {
 	return nil, s.settle(ctx, row.Outcome{ID: e.BookingID, Status: Cancelled, Reason: e.Reason, Released: true})
 }
 

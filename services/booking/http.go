@@ -10,23 +10,23 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"boxoffice/internal/httpserver"
-	"boxoffice/messaging"
 	"boxoffice/services/booking/internal/row"
 	"boxoffice/services/booking/internal/store"
+	"boxoffice/tickets"
 )
 
 // bookingJSON is a booking as clients see it.
 type bookingJSON struct {
-	ID           uuid.UUID        `json:"id"`
-	Seat         int              `json:"seat"`
-	Customer     string           `json:"customer"`
-	Amount       messaging.Amount `json:"amount"`
-	Status       Status           `json:"status"`
-	Reason       string           `json:"reason,omitempty"`
-	SeatReleased *bool            `json:"seatReleased,omitempty"` // of a Cancelled booking only
-	TraceID      string           `json:"traceId"`
-	CreatedAt    time.Time        `json:"createdAt"`
-	UpdatedAt    time.Time        `json:"updatedAt"`
+	ID           uuid.UUID      `json:"id"`
+	Seat         int            `json:"seat"`
+	Customer     string         `json:"customer"`
+	Amount       tickets.Amount `json:"amount"`
+	Status       Status         `json:"status"`
+	Reason       string         `json:"reason,omitempty"`
+	SeatReleased *bool          `json:"seatReleased,omitempty"` // of a Cancelled booking only
+	TraceID      string         `json:"traceId"`
+	CreatedAt    time.Time      `json:"createdAt"`
+	UpdatedAt    time.Time      `json:"updatedAt"`
 }
 
 func toJSON(b row.Booking) bookingJSON {

@@ -14,6 +14,7 @@ import (
 	"boxoffice/internal/httpserver"
 	"boxoffice/internal/lab"
 	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // slow holds a saga up by 7 s, in which each service has its part.
@@ -46,13 +47,18 @@ func own(members, bytes int) string {
 // play plays seats and payments, who obey fault scripts, until the test ends.
 func (r *rig) play() {
 	r.t.Helper()
-	consume := func(service string, h messaging.Handler) {
+	consume := func(service string, handlers ...messaging.Handler) {
 		conn := r.server.Connect(service)
-		p := messaging.NewPublisher(conn, service, messaging.Instruments{})
-		c := messaging.NewConsumer(conn, p, messaging.ConsumerConfig{
-			Service: service, RetryDelays: r.cfg.RetryDelays,
+		p, err := messaging.NewPublisher(conn, tickets.System(r.cfg.RetryDelays), service, messaging.Instruments{})
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		c, err := messaging.NewConsumer(conn, p, messaging.ConsumerConfig{
 			Middleware: []messaging.Middleware{lab.Faults{Log: r.log}.Middleware},
-		}, messaging.Instruments{}, h)
+		}, messaging.Instruments{}, handlers...)
+		if err != nil {
+			r.t.Fatal(err)
+		}
 		ctx, cancel := context.WithCancel(r.t.Context())
 		done := make(chan error, 1)
 		go func() { done <- c.Run(ctx) }()
@@ -64,11 +70,11 @@ func (r *rig) play() {
 			_ = conn.Close(context.Background())
 		})
 	}
-	consume(messaging.Seats, messaging.On(func(_ context.Context, e messaging.BookingCreated) ([]messaging.Event, error) {
-		return []messaging.Event{messaging.SeatReserved{BookingID: e.BookingID, Seat: e.Seat, Amount: e.Amount}}, nil
-	}))
-	consume(messaging.Payments, messaging.On(func(_ context.Context, e messaging.SeatReserved) ([]messaging.Event, error) {
-		return []messaging.Event{messaging.PaymentSucceeded{BookingID: e.BookingID}}, nil
+	consume(tickets.Seats, messaging.On(func(_ context.Context, e tickets.BookingCreated) ([]messaging.Event, error) {
+		return []messaging.Event{tickets.SeatReserved{BookingID: e.BookingID, Seat: e.Seat, Amount: e.Amount}}, nil
+	}), messaging.On(func(context.Context, tickets.PaymentFailed) ([]messaging.Event, error) { return nil, nil }))
+	consume(tickets.Payments, messaging.On(func(_ context.Context, e tickets.SeatReserved) ([]messaging.Event, error) {
+		return []messaging.Event{tickets.PaymentSucceeded{BookingID: e.BookingID}}, nil
 	}))
 }
 

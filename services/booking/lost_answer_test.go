@@ -8,6 +8,7 @@ import (
 
 	"boxoffice/messaging"
 	"boxoffice/services/booking/internal/row"
+	"boxoffice/tickets"
 )
 
 // A booking's outcome is committed, and the answer is lost; what comes next
@@ -20,10 +21,10 @@ func TestAnOutcomeWhoseAnswerWasLostWakesWhoWaits(t *testing.T) {
 		"by the retry": {lost: succeeded},
 		"by the step that overtakes the retry": {
 			lost: func(b bookingJSON) messaging.Event {
-				return messaging.PaymentFailed{BookingID: b.ID, Seat: 1, Reason: "insufficient funds"}
+				return tickets.PaymentFailed{BookingID: b.ID, Seat: 1, Reason: "insufficient funds"}
 			},
 			then: func(b bookingJSON) messaging.Event {
-				return messaging.SeatReleased{BookingID: b.ID, Seat: 1, Reason: "insufficient funds"}
+				return tickets.SeatReleased{BookingID: b.ID, Seat: 1, Reason: "insufficient funds"}
 			},
 		},
 	} {
@@ -68,7 +69,7 @@ func TestAnOutcomeWhoseAnswerWasLostWakesWhoWaits(t *testing.T) {
 	}
 }
 
-func succeeded(b bookingJSON) messaging.Event { return messaging.PaymentSucceeded{BookingID: b.ID} }
+func succeeded(b bookingJSON) messaging.Event { return tickets.PaymentSucceeded{BookingID: b.ID} }
 
 // What another replica has committed, and counted, is not counted here when the
 // event comes again before the place is free.

@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 func TestResetByAnotherReplicaFreesSlots(t *testing.T) {
@@ -23,7 +23,7 @@ func TestResetByAnotherReplicaFreesSlots(t *testing.T) {
 		if w := b.do("POST", "/lab/reset", ""); w.Code != 204 {
 			t.Fatal(w.Code)
 		}
-		a.publish(messaging.PaymentSucceeded{BookingID: x.ID})
+		a.publish(tickets.PaymentSucceeded{BookingID: x.ID})
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		if s := a.door.Stats(); s.Active+s.Overdue != 0 {

@@ -11,8 +11,8 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"boxoffice/internal/httpserver"
-	"boxoffice/messaging"
 	"boxoffice/services/booking/internal/row"
+	"boxoffice/tickets"
 )
 
 // request is what a client of POST /bookings asks for.
@@ -43,7 +43,7 @@ func readWish(c echo.Context) (row.Booking, error) {
 		return row.Booking{}, err
 	}
 	b := row.Booking{
-		Seat:     o.Int("seat", 1, messaging.MaxSeat),
+		Seat:     o.Int("seat", 1, tickets.MaxSeat),
 		Customer: o.Text("customer", 1, 200),
 		Amount:   httpserver.Field(o, "amount", readAmount),
 		Status:   Pending,
@@ -51,9 +51,9 @@ func readWish(c echo.Context) (row.Booking, error) {
 	return b, o.Err()
 }
 
-func readAmount(raw json.RawMessage) (messaging.Amount, error) {
-	var a messaging.Amount
-	highest := messaging.AmountFromMinor(maxAmount * 100)
+func readAmount(raw json.RawMessage) (tickets.Amount, error) {
+	var a tickets.Amount
+	highest := tickets.AmountFromMinor(maxAmount * 100)
 	if err := a.UnmarshalJSON(raw); err != nil || !a.IsPositive() || a.Cmp(highest) > 0 {
 		return a, errors.New("must be a number above 0 and at most 1000000, with at most two decimals")
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // A's commit is unknown, A loses the database for more than the deadline, B redrives the row and it is Confirmed; A comes back and deletes it.
@@ -43,7 +43,7 @@ func TestAConfirmedBookingIsNotUndone(t *testing.T) {
 		id := b.onlyPending()
 		t.Log("BookingCreated published by B:", b.created())
 		// the outcome happens to be delivered to B
-		if _, err := b.paymentSucceeded(t.Context(), messaging.PaymentSucceeded{BookingID: id}); err != nil {
+		if _, err := b.paymentSucceeded(t.Context(), tickets.PaymentSucceeded{BookingID: id}); err != nil {
 			t.Fatal(err)
 		}
 		t.Log("status now:", b.get(id).Status)

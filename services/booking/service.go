@@ -27,6 +27,7 @@ import (
 	"boxoffice/services/booking/internal/door"
 	"boxoffice/services/booking/internal/row"
 	"boxoffice/services/booking/internal/store"
+	"boxoffice/tickets"
 )
 
 // Limits are the budgets of the door.
@@ -79,7 +80,7 @@ type Service struct {
 // the start, and says 503 where it cannot work yet.
 func New(cfg Config, deps participant.Deps) *Service {
 	s := &Service{
-		Participant: participant.New(messaging.Booking, cfg.Settings, deps),
+		Participant: participant.New(tickets.Booking, cfg.Settings, deps),
 		cfg:         cfg,
 		broker:      deps.Broker,
 		tel:         deps.Telemetry,

@@ -15,10 +15,12 @@ import (
 
 	"boxoffice/internal/database"
 	"boxoffice/internal/participant"
+	"boxoffice/internal/participant/participanttest"
 	"boxoffice/internal/telemetry"
 	"boxoffice/messaging"
 	"boxoffice/messaging/inproc"
 	"boxoffice/services/booking/internal/row"
+	"boxoffice/tickets"
 )
 
 // rig is one booking service on an embedded broker, and the rest of the saga
@@ -61,7 +63,7 @@ func restart(t *testing.T, cfg Config, r *rig) *rig {
 		t.Fatal(err)
 	}
 	tel, err := telemetry.New(t.Context(), telemetry.Options{
-		Service: messaging.Booking, LogOutput: t.Output(), Getenv: func(string) string { return "" },
+		Service: tickets.Booking, LogOutput: t.Output(), Getenv: func(string) string { return "" },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +76,7 @@ func restart(t *testing.T, cfg Config, r *rig) *rig {
 	return &rig{
 		Service: New(cfg, participant.Deps{DB: db, Broker: conn, Telemetry: tel}),
 		t:       t, server: r.server, db: db, url: r.url,
-		others: messaging.NewPublisher(others, "others", messaging.Instruments{}),
+		others: participanttest.Anybody(t, others),
 	}
 }
 
@@ -157,7 +159,7 @@ func newOrder(seat int) row.Order {
 	now := time.Now()
 	return row.Order{
 		Booking: row.Booking{
-			ID: uuid.Must(uuid.NewV7()), Seat: seat, Customer: "olena", Amount: messaging.MustAmount("450"),
+			ID: uuid.Must(uuid.NewV7()), Seat: seat, Customer: "olena", Amount: tickets.MustAmount("450"),
 			Status: Pending, CreatedAt: now, UpdatedAt: now,
 		},
 		Carrier: row.Carrier{},
@@ -176,9 +178,9 @@ func TestBookingTakesItsOutcome(t *testing.T) {
 		if n := r.created(); n != 3 {
 			t.Fatalf("%d BookingCreated", n)
 		}
-		r.publish(messaging.PaymentSucceeded{BookingID: confirmed.ID})
-		r.publish(messaging.SeatRejected{BookingID: rejected.ID, Seat: 6, Reason: "taken"})
-		r.publish(messaging.PaymentFailed{BookingID: cancelled.ID, Seat: 7, Reason: "insufficient funds"})
+		r.publish(tickets.PaymentSucceeded{BookingID: confirmed.ID})
+		r.publish(tickets.SeatRejected{BookingID: rejected.ID, Seat: 6, Reason: "taken"})
+		r.publish(tickets.PaymentFailed{BookingID: cancelled.ID, Seat: 7, Reason: "insufficient funds"})
 		synctest.Wait()
 		if b := r.get(confirmed.ID); b.Status != Confirmed || b.SeatReleased != nil {
 			t.Errorf("%+v", b)
@@ -189,8 +191,8 @@ func TestBookingTakesItsOutcome(t *testing.T) {
 		if b := r.get(cancelled.ID); b.Status != Cancelled || b.Reason != "insufficient funds" || *b.SeatReleased {
 			t.Errorf("%+v", b)
 		}
-		r.publish(messaging.SeatReleased{BookingID: cancelled.ID, Seat: 7, Reason: "insufficient funds"})
-		r.publish(messaging.PaymentSucceeded{BookingID: cancelled.ID}) // contradicts
+		r.publish(tickets.SeatReleased{BookingID: cancelled.ID, Seat: 7, Reason: "insufficient funds"})
+		r.publish(tickets.PaymentSucceeded{BookingID: cancelled.ID}) // contradicts
 		synctest.Wait()
 		if b := r.get(cancelled.ID); b.Status != Cancelled || !*b.SeatReleased {
 			t.Errorf("%+v", b)
@@ -207,8 +209,8 @@ func TestAnOutcomeOfAnUnknownBookingIsParked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, testConfig())
 		r.run()
-		r.publish(messaging.PaymentSucceeded{BookingID: uuid.New()})
-		r.publish(messaging.SeatReleased{BookingID: uuid.New(), Seat: 1, Reason: "x"})
+		r.publish(tickets.PaymentSucceeded{BookingID: uuid.New()})
+		r.publish(tickets.SeatReleased{BookingID: uuid.New(), Seat: 1, Reason: "x"})
 		synctest.Wait()
 		for _, queue := range []string{"booking.PaymentSucceeded", "booking.SeatReleased"} {
 			if ready, _ := r.server.Depth(queue + ".dead"); ready != 1 {
@@ -269,7 +271,7 @@ func TestOverdueBookingsAreRedriven(t *testing.T) {
 		if s := decode[Stats](t, r.do(http.MethodGet, "/stats", "")); s.Redriven != 3 || s.Stalled != 1 || s.Overdue != 1 || s.Active != 0 {
 			t.Errorf("%+v", s)
 		}
-		r.publish(messaging.SeatReleased{BookingID: b.ID, Seat: 5, Reason: "late"})
+		r.publish(tickets.SeatReleased{BookingID: b.ID, Seat: 5, Reason: "late"})
 		time.Sleep(2 * time.Second) // until the next look
 		synctest.Wait()
 		if s := decode[Stats](t, r.do(http.MethodGet, "/stats", "")); s.Stalled != 0 || s.Overdue != 0 {
@@ -284,7 +286,7 @@ func TestAnUnreleasedSeatIsRedriven(t *testing.T) {
 		r := newRig(t, testConfig())
 		stop := r.run()
 		b := r.book("5")
-		r.publish(messaging.PaymentFailed{BookingID: b.ID, Seat: 5, Reason: "insufficient funds"})
+		r.publish(tickets.PaymentFailed{BookingID: b.ID, Seat: 5, Reason: "insufficient funds"})
 		time.Sleep(70 * time.Second)
 		synctest.Wait()
 		if n := r.created(); n != 2 {

@@ -10,14 +10,14 @@ import (
 	"github.com/google/uuid"
 
 	"boxoffice/internal/database"
-	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // Bank is how the simulated bank behaves.
 type Bank struct {
-	Limit       messaging.Amount // the most that any card pays
-	Delay       time.Duration    // how long a charge takes
-	Concurrency int              // charges at a time; 0: 16
+	Limit       tickets.Amount // the most that any card pays
+	Delay       time.Duration  // how long a charge takes
+	Concurrency int            // charges at a time; 0: 16
 	// Random decides about the lab's failures: a number from 0 up to 1, safe for
 	// concurrent use; nil: a random one.
 	Random func() float64
@@ -59,7 +59,7 @@ func (b *bank) close() { b.ledger.close() }
 
 // charge charges a booking's amount once, or declines it for ever, and returns
 // the ledger's entry. After an error it may have done either; ask again.
-func (b *bank) charge(ctx context.Context, id uuid.UUID, amount messaging.Amount) (Entry, error) {
+func (b *bank) charge(ctx context.Context, id uuid.UUID, amount tickets.Amount) (Entry, error) {
 	if b.looks {
 		known, err := b.ledger.find(ctx, id)
 		if err != nil || known != nil {
@@ -115,7 +115,7 @@ func (b *bank) admit(ctx context.Context, id uuid.UUID) (leave func(), err error
 	}
 }
 
-func (b *bank) judge(amount messaging.Amount) Verdict {
+func (b *bank) judge(amount tickets.Amount) Verdict {
 	if amount.Cmp(b.Limit) > 0 {
 		return Declined
 	}

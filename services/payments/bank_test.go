@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // unlucky is a bank that fails to answer, where the lab lets it, the first n times.
@@ -35,7 +36,7 @@ func (r replica) failing(t *testing.T, at Stage) replica {
 // A bank that does not answer, before it charges or after: the delivery is
 // held, and the next try ends as the first would have, with one charge at most.
 func TestBankThatDoesNotAnswer(t *testing.T) {
-	for _, amount := range []messaging.Amount{affordable, tooMuch} {
+	for _, amount := range []tickets.Amount{affordable, tooMuch} {
 		for _, stage := range []Stage{BeforeCharge, AfterCharge} {
 			t.Run(amount.String()+" "+string(stage), func(t *testing.T) {
 				onBoth(t, func(t *testing.T, url string) {
@@ -68,13 +69,13 @@ func TestCrashBetweenChargeAndRecord(t *testing.T) {
 	onBoth(t, func(t *testing.T, url string) {
 		before := newReplica(t, url, plain())
 		charged, declined := newID(), newID()
-		for id, amount := range map[[16]byte]messaging.Amount{charged: affordable, declined: tooMuch} {
+		for id, amount := range map[[16]byte]tickets.Amount{charged: affordable, declined: tooMuch} {
 			if _, err := before.bank.charge(t.Context(), id, amount); err != nil {
 				t.Fatal(err)
 			}
 		}
 		stingy, generous := unlucky(100), unlucky(100)
-		stingy.Limit, generous.Limit = messaging.MustAmount("1"), messaging.MustAmount("1000000")
+		stingy.Limit, generous.Limit = tickets.MustAmount("1"), tickets.MustAmount("1000000")
 		a, b := newLabReplica(t, url, stingy).failing(t, BeforeCharge), newLabReplica(t, url, generous).failing(t, BeforeCharge)
 		a.expect(t, seatReserved(charged, affordable), succeeded(charged))
 		b.expect(t, seatReserved(declined, tooMuch), failed(declined))
@@ -122,7 +123,7 @@ func TestBankChargesSoManyAtATime(t *testing.T) {
 
 // Nobody who gives up is charged later.
 func TestGivingUpWhileTheBankWaits(t *testing.T) {
-	limit := messaging.MustAmount("1000")
+	limit := tickets.MustAmount("1000")
 	for _, c := range []struct {
 		name, gate string
 		bank       Bank

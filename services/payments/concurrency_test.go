@@ -10,11 +10,12 @@ import (
 	"pgregory.net/rapid"
 
 	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // together hands all events over at once, to the replicas in turn, and returns
 // the one event that came of each.
-func together(t *testing.T, replicas []replica, events []messaging.SeatReserved) []messaging.Event {
+func together(t *testing.T, replicas []replica, events []tickets.SeatReserved) []messaging.Event {
 	t.Helper()
 	start := make(chan struct{})
 	got := make([]messaging.Event, len(events))
@@ -39,7 +40,7 @@ func together(t *testing.T, replicas []replica, events []messaging.SeatReserved)
 // booking they say the same, for ever, and the bank charged accordingly.
 func TestReplicasNeverDisagree(t *testing.T) {
 	stingy := plain()
-	stingy.Limit = messaging.MustAmount("1")
+	stingy.Limit = tickets.MustAmount("1")
 	onBoth(t, func(t *testing.T, url string) {
 		replicas := []replica{newReplica(t, url, plain()), newReplica(t, url, stingy)}
 		rapid.Check(t, func(rt *rapid.T) {
@@ -47,8 +48,8 @@ func TestReplicasNeverDisagree(t *testing.T) {
 			for i := range bookings {
 				bookings[i] = newID()
 			}
-			amounts := []messaging.Amount{messaging.MustAmount("0.5"), affordable, tooMuch}
-			events := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) messaging.SeatReserved {
+			amounts := []tickets.Amount{tickets.MustAmount("0.5"), affordable, tooMuch}
+			events := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) tickets.SeatReserved {
 				return seatReserved(rapid.SampledFrom(bookings).Draw(rt, "booking"), rapid.SampledFrom(amounts).Draw(rt, "amount"))
 			}), 1, 40).Draw(rt, "events")
 			said := make(map[uuid.UUID]messaging.Event)
@@ -74,7 +75,7 @@ func TestReplicasNeverDisagree(t *testing.T) {
 func TestPoisonedRowDoesNotFailItsNeighbours(t *testing.T) {
 	onBoth(t, func(t *testing.T, url string) {
 		r := newReplica(t, url, plain())
-		entries := []Entry{{newID(), affordable, Charged}, {newID(), messaging.Amount{}, Charged}}
+		entries := []Entry{{newID(), affordable, Charged}, {newID(), tickets.Amount{}, Charged}}
 		if _, err := r.bank.ledger.enterAll(t.Context(), entries); err == nil {
 			t.Error("a batch with a charge of 0 succeeded")
 		}
@@ -86,7 +87,7 @@ func TestPoisonedRowDoesNotFailItsNeighbours(t *testing.T) {
 		for i := range errs {
 			amount := affordable
 			if i == 0 {
-				amount = messaging.Amount{}
+				amount = tickets.Amount{}
 			}
 			wg.Go(func() { _, errs[i] = r.seatReserved(context.WithoutCancel(t.Context()), seatReserved(newID(), amount)) })
 		}

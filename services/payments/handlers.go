@@ -5,9 +5,10 @@ import (
 
 	"boxoffice/internal/database"
 	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
-func (s *Service) seatReserved(ctx context.Context, e messaging.SeatReserved) ([]messaging.Event, error) {
+func (s *Service) seatReserved(ctx context.Context, e tickets.SeatReserved) ([]messaging.Event, error) {
 	p, err := s.pay(ctx, e)
 	if err != nil {
 		return nil, storeError(err)
@@ -23,7 +24,7 @@ func (s *Service) seatReserved(ctx context.Context, e messaging.SeatReserved) ([
 // A crash after the charge and before the record is harmless, because the bank
 // gives the same answer again. So a bank that costs no time need not be spared:
 // then the insert alone finds what is recorded.
-func (s *Service) pay(ctx context.Context, e messaging.SeatReserved) (Payment, error) {
+func (s *Service) pay(ctx context.Context, e tickets.SeatReserved) (Payment, error) {
 	if s.bank.looks {
 		known, err := s.store.find(ctx, e.BookingID)
 		if err != nil || known != nil {

@@ -9,16 +9,16 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"boxoffice/internal/httpserver"
-	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // paymentJSON is a payment as clients see it.
 type paymentJSON struct {
-	BookingID uuid.UUID        `json:"bookingId"`
-	Amount    messaging.Amount `json:"amount"`
-	Status    Status           `json:"status"`
-	Reason    string           `json:"reason,omitempty"`
-	Charges   int              `json:"charges"`
+	BookingID uuid.UUID      `json:"bookingId"`
+	Amount    tickets.Amount `json:"amount"`
+	Status    Status         `json:"status"`
+	Reason    string         `json:"reason,omitempty"`
+	Charges   int            `json:"charges"`
 }
 
 func toJSON(v view) paymentJSON {
@@ -64,8 +64,8 @@ func (s *Service) getPayment(c echo.Context) error {
 
 // chargeJSON is a charge in the bank's books, whether or not there is a payment.
 type chargeJSON struct {
-	BookingID uuid.UUID        `json:"bookingId"`
-	Amount    messaging.Amount `json:"amount"`
+	BookingID uuid.UUID      `json:"bookingId"`
+	Amount    tickets.Amount `json:"amount"`
 }
 
 type chargesPage struct {

@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // do sends a POST, with a JSON body if it is not empty.
@@ -104,7 +105,7 @@ func TestGate(t *testing.T) {
 }
 
 // answer is what comes of a delivery that is held until the bank answers.
-func (r replica) answer(t *testing.T, e messaging.SeatReserved) (out messaging.Event, failures int) {
+func (r replica) answer(t *testing.T, e tickets.SeatReserved) (out messaging.Event, failures int) {
 	t.Helper()
 	for ; ; failures++ {
 		events, err := r.seatReserved(t.Context(), e)

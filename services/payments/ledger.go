@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"boxoffice/internal/database"
-	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // Verdict is what the bank did.
@@ -23,7 +23,7 @@ const (
 // Entry is one line of the bank's ledger: its answer for one booking.
 type Entry struct {
 	BookingID uuid.UUID
-	Amount    messaging.Amount
+	Amount    tickets.Amount
 	Verdict   Verdict
 }
 
@@ -80,7 +80,7 @@ func scanEntry(row database.Row) (Entry, error) {
 	var e Entry
 	var amount int64
 	err := row.Scan(&e.BookingID, &amount, &e.Verdict)
-	e.Amount = messaging.AmountFromMinor(amount)
+	e.Amount = tickets.AmountFromMinor(amount)
 	return e, err
 }
 

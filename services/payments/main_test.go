@@ -10,13 +10,14 @@ import (
 	"boxoffice/internal/participant/participanttest"
 	"boxoffice/internal/testserver"
 	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 func TestMain(m *testing.M) { os.Exit(testserver.Main(m)) }
 
 func onBoth(t *testing.T, test func(t *testing.T, url string)) {
 	t.Helper()
-	participanttest.OnBoth(t, messaging.Payments, test)
+	participanttest.OnBoth(t, tickets.Payments, test)
 }
 
 // replica is one payments service on a database, with its log.
@@ -28,7 +29,7 @@ type replica struct {
 // newService is a service on a database that is not prepared.
 func newService(t *testing.T, url string, broker messaging.Broker, cfg Config) replica {
 	t.Helper()
-	deps, logs := participanttest.Deps(t, messaging.Payments, url, broker)
+	deps, logs := participanttest.Deps(t, tickets.Payments, url, broker)
 	s := New(cfg, deps)
 	t.Cleanup(s.close)
 	return replica{s, logs}
@@ -50,30 +51,30 @@ func newLabReplica(t *testing.T, url string, bank Bank) replica {
 
 func prepared(t *testing.T, r replica) replica {
 	t.Helper()
-	participanttest.Migrate(t, messaging.Payments, r.store.db, migrationFiles)
+	participanttest.Migrate(t, tickets.Payments, r.store.db, migrationFiles)
 	return r
 }
 
 // plain is a bank without delay.
-func plain() Bank { return Bank{Limit: messaging.MustAmount("1000")} }
+func plain() Bank { return Bank{Limit: tickets.MustAmount("1000")} }
 
 var (
-	affordable = messaging.MustAmount("450.5")
-	tooMuch    = messaging.MustAmount("1000.01")
+	affordable = tickets.MustAmount("450.5")
+	tooMuch    = tickets.MustAmount("1000.01")
 )
 
-func seatReserved(id uuid.UUID, amount messaging.Amount) messaging.SeatReserved {
-	return messaging.SeatReserved{BookingID: id, Seat: 5, Amount: amount}
+func seatReserved(id uuid.UUID, amount tickets.Amount) tickets.SeatReserved {
+	return tickets.SeatReserved{BookingID: id, Seat: 5, Amount: amount}
 }
 
-func succeeded(id uuid.UUID) messaging.Event { return messaging.PaymentSucceeded{BookingID: id} }
+func succeeded(id uuid.UUID) messaging.Event { return tickets.PaymentSucceeded{BookingID: id} }
 
 func failed(id uuid.UUID) messaging.Event {
-	return messaging.PaymentFailed{BookingID: id, Seat: 5, Reason: "insufficient funds"}
+	return tickets.PaymentFailed{BookingID: id, Seat: 5, Reason: "insufficient funds"}
 }
 
 // expect hands e over as a delivery would and compares the one event that came of it.
-func (r replica) expect(t *testing.T, e messaging.SeatReserved, want messaging.Event) {
+func (r replica) expect(t *testing.T, e tickets.SeatReserved, want messaging.Event) {
 	t.Helper()
 	events, err := r.seatReserved(t.Context(), e)
 	if err != nil || len(events) != 1 || events[0] != want {

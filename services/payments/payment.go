@@ -4,6 +4,7 @@ import (
 	"github.com/google/uuid"
 
 	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // Status is what became of a payment. Both are final.
@@ -22,14 +23,14 @@ const reasonDeclined = "insufficient funds"
 type Payment struct {
 	BookingID uuid.UUID
 	Seat      int
-	Amount    messaging.Amount
+	Amount    tickets.Amount
 	Status    Status
 	Reason    string // why it Failed
 }
 
 // payment is what the bank's answer to e makes of it. The amount is the bank's:
 // that is what was charged, whatever a later event says.
-func payment(e messaging.SeatReserved, a Entry) Payment {
+func payment(e tickets.SeatReserved, a Entry) Payment {
 	p := Payment{BookingID: e.BookingID, Seat: e.Seat, Amount: a.Amount, Status: Succeeded}
 	if a.Verdict == Declined {
 		p.Status, p.Reason = Failed, reasonDeclined
@@ -40,12 +41,12 @@ func payment(e messaging.SeatReserved, a Entry) Payment {
 // outcome is the event that tells what became of the payment, the same each time.
 func (p Payment) outcome() messaging.Event {
 	if p.Status == Succeeded {
-		return messaging.PaymentSucceeded{BookingID: p.BookingID}
+		return tickets.PaymentSucceeded{BookingID: p.BookingID}
 	}
-	return messaging.PaymentFailed{BookingID: p.BookingID, Seat: p.Seat, Reason: p.Reason}
+	return tickets.PaymentFailed{BookingID: p.BookingID, Seat: p.Seat, Reason: p.Reason}
 }
 
 // agrees reports whether e is about the same payment as the row.
-func (p Payment) agrees(e messaging.SeatReserved) bool {
+func (p Payment) agrees(e tickets.SeatReserved) bool {
 	return p.Seat == e.Seat && p.Amount == e.Amount
 }

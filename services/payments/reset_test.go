@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"boxoffice/internal/participant"
+	"boxoffice/internal/participant/participanttest"
 	"boxoffice/messaging"
 	"boxoffice/messaging/inproc"
 )
@@ -31,7 +32,7 @@ func TestResetRefusesWhileChargesAreHeld(t *testing.T) {
 		synctest.Wait()
 		r.post(t, "/lab/gate/close", "")
 		id := newID()
-		if err := messaging.NewPublisher(others, "others", messaging.Instruments{}).Publish(ctx, seatReserved(id, affordable)); err != nil {
+		if err := participanttest.Anybody(t, others).Publish(ctx, seatReserved(id, affordable)); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()

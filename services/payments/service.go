@@ -18,6 +18,7 @@ import (
 	"boxoffice/internal/participant"
 	"boxoffice/internal/retry"
 	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // Config is how the service behaves.
@@ -40,7 +41,7 @@ type Service struct {
 // the start, and says 503 where it cannot work yet.
 func New(cfg Config, deps participant.Deps) *Service {
 	s := &Service{
-		Participant: participant.New(messaging.Payments, cfg.Settings, deps),
+		Participant: participant.New(tickets.Payments, cfg.Settings, deps),
 		log:         deps.Telemetry.Logger,
 		store:       newStore(deps.DB),
 		bank:        newBank(cfg, deps.DB, deps.Telemetry.Logger),

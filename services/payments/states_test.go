@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // SeatReserved in every state, twice: the second time changes nothing and says
@@ -14,16 +15,16 @@ import (
 func TestSeatReservedInEveryState(t *testing.T) {
 	cases := []struct {
 		name    string
-		before  messaging.Amount // of the event that brought the row into its state; zero: no row
-		amount  messaging.Amount
+		before  tickets.Amount // of the event that brought the row into its state; zero: no row
+		amount  tickets.Amount
 		want    func(uuid.UUID) messaging.Event
 		status  Status
 		charges int
-		paid    messaging.Amount
+		paid    tickets.Amount
 	}{
-		{"no row, within the limit", messaging.Amount{}, affordable, succeeded, Succeeded, 1, affordable},
-		{"no row, at the limit", messaging.Amount{}, messaging.MustAmount("1000"), succeeded, Succeeded, 1, messaging.MustAmount("1000")},
-		{"no row, above the limit", messaging.Amount{}, tooMuch, failed, Failed, 0, tooMuch},
+		{"no row, within the limit", tickets.Amount{}, affordable, succeeded, Succeeded, 1, affordable},
+		{"no row, at the limit", tickets.Amount{}, tickets.MustAmount("1000"), succeeded, Succeeded, 1, tickets.MustAmount("1000")},
+		{"no row, above the limit", tickets.Amount{}, tooMuch, failed, Failed, 0, tooMuch},
 		{"succeeded", affordable, affordable, succeeded, Succeeded, 1, affordable},
 		{"failed", tooMuch, tooMuch, failed, Failed, 0, tooMuch},
 		{"succeeded, the event asks for too much", affordable, tooMuch, succeeded, Succeeded, 1, affordable},

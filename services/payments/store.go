@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"boxoffice/internal/database"
-	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 //go:embed migrations/*.sql
@@ -74,7 +74,7 @@ func scanWith(row database.Row, more ...any) (Payment, error) {
 	var p Payment
 	var amount int64
 	err := row.Scan(append([]any{&p.BookingID, &p.Seat, &amount, &p.Status, &p.Reason}, more...)...)
-	p.Amount = messaging.AmountFromMinor(amount)
+	p.Amount = tickets.AmountFromMinor(amount)
 	return p, err
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // together hands all events over at once, to the replicas in turn, and returns
@@ -46,7 +47,7 @@ func TestFiftyBookingsForOneSeat(t *testing.T) {
 		}
 		holders := make(map[uuid.UUID]bool)
 		for i, e := range together(t, replicas, events) {
-			id := events[i].(messaging.BookingCreated).BookingID
+			id := events[i].(tickets.BookingCreated).BookingID
 			switch e {
 			case reserved(id, 5):
 				holders[id] = true
@@ -91,7 +92,7 @@ func TestReservationAndReleaseAtOnce(t *testing.T) {
 				events = append(events, created(id, seat), failed(id, seat), failed(id, seat), created(id, seat))
 			}
 			for i, e := range together(t, replicas, events) {
-				if f, ok := events[i].(messaging.PaymentFailed); ok && e != released(f.BookingID, f.Seat) {
+				if f, ok := events[i].(tickets.PaymentFailed); ok && e != released(f.BookingID, f.Seat) {
 					t.Errorf("PaymentFailed: got %+v", e)
 				}
 			}

@@ -5,9 +5,10 @@ import (
 
 	"boxoffice/internal/database"
 	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
-func (s *Service) bookingCreated(ctx context.Context, e messaging.BookingCreated) ([]messaging.Event, error) {
+func (s *Service) bookingCreated(ctx context.Context, e tickets.BookingCreated) ([]messaging.Event, error) {
 	r, err := s.store.reserve(ctx, claim(e))
 	if err != nil {
 		return nil, storeError(err)
@@ -18,7 +19,7 @@ func (s *Service) bookingCreated(ctx context.Context, e messaging.BookingCreated
 	return []messaging.Event{r.outcome()}, nil
 }
 
-func (s *Service) paymentFailed(ctx context.Context, e messaging.PaymentFailed) ([]messaging.Event, error) {
+func (s *Service) paymentFailed(ctx context.Context, e tickets.PaymentFailed) ([]messaging.Event, error) {
 	r, err := s.release(ctx, tombstone(e))
 	if err != nil {
 		return nil, storeError(err)

@@ -10,16 +10,16 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"boxoffice/internal/httpserver"
-	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // reservationJSON is a reservation as clients see it.
 type reservationJSON struct {
-	BookingID uuid.UUID        `json:"bookingId"`
-	Seat      int              `json:"seat"`
-	Amount    messaging.Amount `json:"amount,omitzero"` // absent if the service never learned it
-	Status    Status           `json:"status"`
-	Reason    string           `json:"reason,omitempty"`
+	BookingID uuid.UUID      `json:"bookingId"`
+	Seat      int            `json:"seat"`
+	Amount    tickets.Amount `json:"amount,omitzero"` // absent if the service never learned it
+	Status    Status         `json:"status"`
+	Reason    string         `json:"reason,omitempty"`
 }
 
 type hallPage struct {

@@ -11,6 +11,7 @@ import (
 	"boxoffice/internal/participant/participanttest"
 	"boxoffice/internal/testserver"
 	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 func TestMain(m *testing.M) { os.Exit(testserver.Main(m)) }
@@ -19,7 +20,7 @@ const total = 10 // seats of the hall in these tests
 
 func onBoth(t *testing.T, test func(t *testing.T, url string)) {
 	t.Helper()
-	participanttest.OnBoth(t, messaging.Seats, test)
+	participanttest.OnBoth(t, tickets.Seats, test)
 }
 
 // replica is one seats service on a database, with its log.
@@ -31,7 +32,7 @@ type replica struct {
 // newService is a service on a database that is not prepared.
 func newService(t *testing.T, url string, broker messaging.Broker, lab bool) replica {
 	t.Helper()
-	deps, logs := participanttest.Deps(t, messaging.Seats, url, broker)
+	deps, logs := participanttest.Deps(t, tickets.Seats, url, broker)
 	s := New(Config{Settings: participant.Settings{Lab: lab, AllowedHosts: []string{"example.com"}}, Total: total}, deps)
 	t.Cleanup(s.store.close)
 	return replica{s, logs}
@@ -45,30 +46,30 @@ func newReplica(t *testing.T, url string) replica {
 
 func prepared(t *testing.T, r replica) replica {
 	t.Helper()
-	participanttest.Migrate(t, messaging.Seats, r.store.db, migrationFiles)
+	participanttest.Migrate(t, tickets.Seats, r.store.db, migrationFiles)
 	return r
 }
 
-var price = messaging.MustAmount("450.5")
+var price = tickets.MustAmount("450.5")
 
-func created(id uuid.UUID, seat int) messaging.BookingCreated {
-	return messaging.BookingCreated{BookingID: id, Seat: seat, Customer: "olena", Amount: price}
+func created(id uuid.UUID, seat int) tickets.BookingCreated {
+	return tickets.BookingCreated{BookingID: id, Seat: seat, Customer: "olena", Amount: price}
 }
 
-func failed(id uuid.UUID, seat int) messaging.PaymentFailed {
-	return messaging.PaymentFailed{BookingID: id, Seat: seat, Reason: "insufficient funds"}
+func failed(id uuid.UUID, seat int) tickets.PaymentFailed {
+	return tickets.PaymentFailed{BookingID: id, Seat: seat, Reason: "insufficient funds"}
 }
 
 func reserved(id uuid.UUID, seat int) messaging.Event {
-	return messaging.SeatReserved{BookingID: id, Seat: seat, Amount: price}
+	return tickets.SeatReserved{BookingID: id, Seat: seat, Amount: price}
 }
 
 func rejected(id uuid.UUID, seat int) messaging.Event {
-	return messaging.SeatRejected{BookingID: id, Seat: seat, Reason: "seat is taken or does not exist"}
+	return tickets.SeatRejected{BookingID: id, Seat: seat, Reason: "seat is taken or does not exist"}
 }
 
 func released(id uuid.UUID, seat int) messaging.Event {
-	return messaging.SeatReleased{BookingID: id, Seat: seat, Reason: "insufficient funds"}
+	return tickets.SeatReleased{BookingID: id, Seat: seat, Reason: "insufficient funds"}
 }
 
 // hand gives an event to the replica as a delivery would, and returns the one
@@ -91,9 +92,9 @@ func (r replica) hand(t *testing.T, e messaging.Event) messaging.Event {
 
 func (r replica) handle(ctx context.Context, e messaging.Event) ([]messaging.Event, error) {
 	switch e := e.(type) {
-	case messaging.BookingCreated:
+	case tickets.BookingCreated:
 		return r.bookingCreated(ctx, e)
-	case messaging.PaymentFailed:
+	case tickets.PaymentFailed:
 		return r.paymentFailed(ctx, e)
 	}
 	panic("not an event of seats")

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // model is what the table of the saga says about seats, one event at a time.
@@ -24,7 +25,7 @@ func (m model) holder(seat int) bool {
 
 func (m model) apply(e messaging.Event) messaging.Event {
 	switch e := e.(type) {
-	case messaging.BookingCreated:
+	case tickets.BookingCreated:
 		r, ok := m[e.BookingID]
 		if !ok {
 			r = claim(e)
@@ -34,7 +35,7 @@ func (m model) apply(e messaging.Event) messaging.Event {
 			m[e.BookingID] = r
 		}
 		return r.outcome()
-	case messaging.PaymentFailed:
+	case tickets.PaymentFailed:
 		r, ok := m[e.BookingID]
 		if !ok {
 			r = tombstone(e)
@@ -96,9 +97,9 @@ func TestRulesHoldWhateverTheOrder(t *testing.T) {
 			outcomes := together(t, replicas, events)
 			failures := make(map[uuid.UUID]bool)
 			for i, e := range events {
-				if f, ok := e.(messaging.PaymentFailed); ok {
+				if f, ok := e.(tickets.PaymentFailed); ok {
 					failures[f.BookingID] = true
-					if _, ok := outcomes[i].(messaging.SeatReleased); !ok && outcomes[i] != nil {
+					if _, ok := outcomes[i].(tickets.SeatReleased); !ok && outcomes[i] != nil {
 						rt.Fatalf("PaymentFailed: %T", outcomes[i])
 					}
 				}

@@ -4,6 +4,7 @@ import (
 	"github.com/google/uuid"
 
 	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // Status is where a reservation stands.
@@ -24,19 +25,19 @@ type Reservation struct {
 	BookingID uuid.UUID
 	Seat      int
 	// Amount is 0 if the release overtook the reservation, which alone knows it.
-	Amount messaging.Amount
+	Amount tickets.Amount
 	Status Status
 	Reason string // why it is Rejected or Released
 }
 
 // claim is the reservation that a booking asks for.
-func claim(e messaging.BookingCreated) Reservation {
+func claim(e tickets.BookingCreated) Reservation {
 	return Reservation{BookingID: e.BookingID, Seat: e.Seat, Amount: e.Amount, Status: Reserved}
 }
 
 // tombstone is the reservation that a failed payment leaves if there is none:
 // the BookingCreated that is still to come must not reserve.
-func tombstone(e messaging.PaymentFailed) Reservation {
+func tombstone(e tickets.PaymentFailed) Reservation {
 	return Reservation{BookingID: e.BookingID, Seat: e.Seat, Status: Released, Reason: e.Reason}
 }
 
@@ -51,16 +52,16 @@ func (r Reservation) rejected() Reservation {
 func (r Reservation) outcome() messaging.Event {
 	switch r.Status {
 	case Reserved:
-		return messaging.SeatReserved{BookingID: r.BookingID, Seat: r.Seat, Amount: r.Amount}
+		return tickets.SeatReserved{BookingID: r.BookingID, Seat: r.Seat, Amount: r.Amount}
 	case Released:
-		return messaging.SeatReleased{BookingID: r.BookingID, Seat: r.Seat, Reason: r.Reason}
+		return tickets.SeatReleased{BookingID: r.BookingID, Seat: r.Seat, Reason: r.Reason}
 	default:
-		return messaging.SeatRejected{BookingID: r.BookingID, Seat: r.Seat, Reason: r.Reason}
+		return tickets.SeatRejected{BookingID: r.BookingID, Seat: r.Seat, Reason: r.Reason}
 	}
 }
 
 // agrees reports whether an event that names this seat and amount is about the
 // same claim as the row.
-func (r Reservation) agrees(seat int, amount messaging.Amount) bool {
+func (r Reservation) agrees(seat int, amount tickets.Amount) bool {
 	return r.Seat == seat && (r.Amount == amount || !r.Amount.IsPositive())
 }

@@ -11,6 +11,7 @@ import (
 	"boxoffice/internal/participant/participanttest"
 	"boxoffice/messaging"
 	"boxoffice/messaging/inproc"
+	"boxoffice/tickets"
 )
 
 // What is held while the store is down is not forgotten.
@@ -18,7 +19,7 @@ func TestResetRefusesWhileEventsAreHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := inproc.New(inproc.Options{})
 		conn, others := server.Connect("seats"), server.Connect("others")
-		deps, _ := participanttest.Deps(t, messaging.Seats, "sqlite:"+t.TempDir()+"/seats.db", conn)
+		deps, _ := participanttest.Deps(t, tickets.Seats, "sqlite:"+t.TempDir()+"/seats.db", conn)
 		r := replica{Service: New(Config{
 			Settings: participant.Settings{
 				Lab: true, AllowedHosts: []string{"example.com"}, // httptest's
@@ -38,7 +39,7 @@ func TestResetRefusesWhileEventsAreHeld(t *testing.T) {
 		}
 		rename("reservations", "gone")
 		id := newID()
-		if err := messaging.NewPublisher(others, "others", messaging.Instruments{}).Publish(ctx, created(id, 5)); err != nil {
+		if err := participanttest.Anybody(t, others).Publish(ctx, created(id, 5)); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()

@@ -8,6 +8,7 @@ import (
 
 	"boxoffice/internal/participant/participanttest"
 	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 func TestRun(t *testing.T) {
@@ -38,7 +39,7 @@ func TestRunRefusesAHallThatIsTooSmall(t *testing.T) {
 		r.expect(t, created(lost, 99), rejected(lost, 99))
 		for hall, fits := range map[int]bool{3: false, 4: false, 5: true, 6: true} {
 			ctx, cancel := context.WithCancel(t.Context())
-			deps, _ := participanttest.Deps(t, messaging.Seats, url, goal{reached: cancel})
+			deps, _ := participanttest.Deps(t, tickets.Seats, url, goal{reached: cancel})
 			err := New(Config{Total: hall}, deps).Run(ctx)
 			if fits != (ctx.Err() != nil) || fits != (err == nil) {
 				t.Fatalf("a hall of %d: %v", hall, err)

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // Every event in every state, twice: the second time changes nothing and says
@@ -82,7 +83,7 @@ func TestDisagreementIsLogged(t *testing.T) {
 		{"other seat", func(id uuid.UUID) messaging.Event { return created(id, 7) }, "BookingCreated disagrees"},
 		{"other amount", func(id uuid.UUID) messaging.Event {
 			e := created(id, 5)
-			e.Amount = messaging.MustAmount("1")
+			e.Amount = tickets.MustAmount("1")
 			return e
 		}, "BookingCreated disagrees"},
 		{"failed, other seat", func(id uuid.UUID) messaging.Event { return failed(id, 7) }, "PaymentFailed disagrees"},

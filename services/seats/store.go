@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"boxoffice/internal/database"
-	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 //go:embed migrations/*.sql
@@ -107,7 +107,7 @@ func scan(row database.Row) (Reservation, error) {
 	var r Reservation
 	var amount int64
 	err := row.Scan(&r.BookingID, &r.Seat, &amount, &r.Status, &r.Reason)
-	r.Amount = messaging.AmountFromMinor(amount)
+	r.Amount = tickets.AmountFromMinor(amount)
 	return r, err
 }
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // Status is where a booking stands.
@@ -26,7 +26,7 @@ type Booking struct {
 	ID           uuid.UUID
 	Seat         int
 	Customer     string
-	Amount       messaging.Amount
+	Amount       tickets.Amount
 	Status       Status
 	Reason       string // why it is Rejected or Cancelled
 	SeatReleased bool   // a Cancelled booking is finished once its seat is free again
@@ -36,8 +36,8 @@ type Booking struct {
 }
 
 // Created is the event that starts the saga of b.
-func (b Booking) Created() messaging.BookingCreated {
-	return messaging.BookingCreated{BookingID: b.ID, Seat: b.Seat, Customer: b.Customer, Amount: b.Amount}
+func (b Booking) Created() tickets.BookingCreated {
+	return tickets.BookingCreated{BookingID: b.ID, Seat: b.Seat, Customer: b.Customer, Amount: b.Amount}
 }
 
 // Carrier holds the W3C headers of a booking's first publish.

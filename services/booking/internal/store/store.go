@@ -13,8 +13,8 @@ import (
 	"github.com/google/uuid"
 
 	"boxoffice/internal/database"
-	"boxoffice/messaging"
 	"boxoffice/services/booking/internal/row"
+	"boxoffice/tickets"
 )
 
 //go:embed migrations/*.sql
@@ -96,7 +96,7 @@ func scanBooking(r database.Row, more ...any) (row.Booking, error) {
 		&b.ID, &b.Seat, &b.Customer, &amount, &b.Status, &b.Reason, &b.SeatReleased,
 		&b.TraceID, &created, &updated,
 	}, more...)...)
-	b.Amount = messaging.AmountFromMinor(amount)
+	b.Amount = tickets.AmountFromMinor(amount)
 	b.CreatedAt, b.UpdatedAt = time.UnixMicro(created).UTC(), time.UnixMicro(updated).UTC()
 	return b, err
 }

@@ -15,15 +15,15 @@ import (
 	"boxoffice/internal/database"
 	"boxoffice/internal/participant/participanttest"
 	"boxoffice/internal/testserver"
-	"boxoffice/messaging"
 	"boxoffice/services/booking/internal/row"
+	"boxoffice/tickets"
 )
 
 // onEachDatabase runs the one store suite: a test gets a function that opens
 // stores, as replicas, on one fresh database.
 func onEachDatabase(t *testing.T, test func(t *testing.T, open func(instance string) *Store)) {
 	t.Helper()
-	participanttest.OnBoth(t, messaging.Booking, func(t *testing.T, url string) {
+	participanttest.OnBoth(t, tickets.Booking, func(t *testing.T, url string) {
 		test(t, func(instance string) *Store { return openStore(t, url, instance) })
 	})
 }
@@ -41,7 +41,7 @@ func openStore(t *testing.T, url, instance string) *Store {
 			t.Error(err)
 		}
 	})
-	participanttest.Migrate(t, messaging.Booking, db, migrationFiles)
+	participanttest.Migrate(t, tickets.Booking, db, migrationFiles)
 	return s
 }
 
@@ -62,7 +62,7 @@ func newOrder(seat int) row.Order {
 	now := time.Now()
 	return row.Order{
 		Booking: row.Booking{
-			ID: uuid.Must(uuid.NewV7()), Seat: seat, Customer: "olena \"ї\" <o@x>", Amount: messaging.MustAmount("450.5"),
+			ID: uuid.Must(uuid.NewV7()), Seat: seat, Customer: "olena \"ї\" <o@x>", Amount: tickets.MustAmount("450.5"),
 			Status: row.Pending, TraceID: "4bf92f3577b34da6a3ce929d0e0e4736", CreatedAt: now, UpdatedAt: now,
 		},
 		Carrier: row.Carrier{"traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"},
@@ -117,7 +117,7 @@ func TestStoreKeepsEveryReason(t *testing.T) {
 	onEachDatabase(t, func(t *testing.T, open func(string) *Store) {
 		s := open("a")
 		for _, reason := range []string{
-			"\x01", "\t\r\n", "\x7f\u0085", "\u2028\ufeff", "\ufffd", "𝄞 ї", `"\ \u0000 '`, "null", strings.Repeat("ї", messaging.MaxText/2),
+			"\x01", "\t\r\n", "\x7f\u0085", "\u2028\ufeff", "\ufffd", "𝄞 ї", `"\ \u0000 '`, "null", strings.Repeat("ї", tickets.MaxText/2),
 		} {
 			o := insert(t, s, newOrder(5))
 			mustSettle(t, s, row.Outcome{ID: o.ID, Status: row.Rejected, Reason: reason})

@@ -1,4 +1,4 @@
-package messaging
+package tickets
 
 import (
 	"context"
@@ -11,14 +11,16 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+
+	"boxoffice/messaging"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
 func id() uuid.UUID { return uuid.MustParse("0192a3b4-c5d6-7e8f-9a0b-1c2d3e4f5a6b") }
 
-func allEvents() []Event {
-	return []Event{
+func allEvents() []messaging.Event {
+	return []messaging.Event{
 		BookingCreated{id(), 5, "olena", MustAmount("450.5")},
 		SeatReserved{id(), 5, MustAmount("450")},
 		SeatRejected{id(), 5, "seat is taken or does not exist"},
@@ -29,28 +31,28 @@ func allEvents() []Event {
 }
 
 // handlers decodes any event by its name, as the services' handlers do.
-func handlers() map[string]Handler {
-	all := map[string]Handler{}
-	for _, h := range []Handler{
-		On(ignore[BookingCreated]), On(ignore[SeatReserved]), On(ignore[SeatRejected]),
-		On(ignore[PaymentSucceeded]), On(ignore[PaymentFailed]), On(ignore[SeatReleased]),
+func handlers() map[string]messaging.Handler {
+	all := map[string]messaging.Handler{}
+	for _, h := range []messaging.Handler{
+		messaging.On(ignore[BookingCreated]), messaging.On(ignore[SeatReserved]), messaging.On(ignore[SeatRejected]),
+		messaging.On(ignore[PaymentSucceeded]), messaging.On(ignore[PaymentFailed]), messaging.On(ignore[SeatReleased]),
 	} {
 		all[h.Event()] = h
 	}
 	return all
 }
 
-func ignore[E Event](context.Context, E) ([]Event, error) { return nil, nil }
+func ignore[E messaging.Event](context.Context, E) ([]messaging.Event, error) { return nil, nil }
 
 // The bodies are what other services, scripts and old messages rely on.
 func TestEventsOnTheWire(t *testing.T) {
 	for _, e := range allEvents() {
-		t.Run(EventName(e), func(t *testing.T) {
+		t.Run(messaging.EventName(e), func(t *testing.T) {
 			body, err := json.Marshal(e)
 			if err != nil {
 				t.Fatal(err)
 			}
-			file := filepath.Join("testdata", EventName(e)+".json")
+			file := filepath.Join("testdata", messaging.EventName(e)+".json")
 			if *update {
 				if err := os.WriteFile(file, append(body, '\n'), 0o600); err != nil {
 					t.Fatal(err)
@@ -61,9 +63,9 @@ func TestEventsOnTheWire(t *testing.T) {
 				t.Fatal(err)
 			}
 			if string(body) != strings.TrimSpace(string(golden)) {
-				t.Errorf("%s is %s, but the golden file has %s", EventName(e), body, golden)
+				t.Errorf("%s is %s, but the golden file has %s", messaging.EventName(e), body, golden)
 			}
-			back, err := handlers()[EventName(e)].read(Message{Type: EventName(e), Body: golden})
+			back, err := handlers()[messaging.EventName(e)].Decode(messaging.Message{Type: messaging.EventName(e), Body: golden})
 			if err != nil || !reflect.DeepEqual(back, e) {
 				t.Errorf("reads back as %+v, %v", back, err)
 			}
@@ -103,7 +105,7 @@ func TestStrangersBodies(t *testing.T) {
 		"larger than 64 KB": {"", strings.Replace(good, "olena", strings.Repeat("x", 1<<20), 1), "larger than"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := handlers()["BookingCreated"].read(Message{Type: c.kind, Body: []byte(c.body)})
+			_, err := handlers()["BookingCreated"].Decode(messaging.Message{Type: c.kind, Body: []byte(c.body)})
 			switch {
 			case c.want == "" && err != nil:
 				t.Errorf("refused: %v", err)
@@ -118,7 +120,7 @@ func TestStrangersBodies(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	for _, e := range allEvents() {
 		body, _ := json.Marshal(e)
-		f.Add(EventName(e), body)
+		f.Add(messaging.EventName(e), body)
 	}
 	f.Add("BookingCreated", []byte(`{"bookingId":"x"}`))
 	all := handlers()
@@ -127,7 +129,7 @@ func FuzzDecode(f *testing.F) {
 		if !ok {
 			h = all["BookingCreated"]
 		}
-		e, err := h.read(Message{Body: body})
+		e, err := h.Decode(messaging.Message{Body: body})
 		if err != nil {
 			return
 		}
@@ -138,7 +140,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if back, err := h.read(Message{Body: again}); err != nil || !reflect.DeepEqual(back, e) {
+		if back, err := h.Decode(messaging.Message{Body: again}); err != nil || !reflect.DeepEqual(back, e) {
 			t.Fatalf("%s reads back as %+v, %v", again, back, err)
 		}
 	})

@@ -1,4 +1,4 @@
-package messaging
+package tickets
 
 import (
 	"encoding/json"

@@ -1,23 +1,17 @@
-package messaging
+// Package tickets is the contract of the saga: its six events, who publishes and
+// who consumes them, and amounts of money. Adding an event is a type here, its
+// name in the routes of [System], and its golden file.
+package tickets
 
 import (
 	"errors"
 	"fmt"
-	"reflect"
+	"log/slog"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
 )
-
-// Event is something that happened to one booking. Its name on the wire is
-// the name of its Go type, and its body is its JSON.
-type Event interface {
-	// BookingKey is the id of the booking that the event belongs to.
-	BookingKey() string
-	// Validate says what a decoded event lacks; nil if it is complete.
-	Validate() error
-}
 
 // BookingCreated says that a booking was accepted; seats consumes it.
 type BookingCreated struct {
@@ -60,25 +54,45 @@ type SeatReleased struct {
 	Reason    string    `json:"reason"`
 }
 
-func (e BookingCreated) BookingKey() string   { return e.BookingID.String() }
-func (e SeatReserved) BookingKey() string     { return e.BookingID.String() }
-func (e SeatRejected) BookingKey() string     { return e.BookingID.String() }
-func (e PaymentSucceeded) BookingKey() string { return e.BookingID.String() }
-func (e PaymentFailed) BookingKey() string    { return e.BookingID.String() }
-func (e SeatReleased) BookingKey() string     { return e.BookingID.String() }
+// Key returns the booking's id.
+func (e BookingCreated) Key() string { return e.BookingID.String() }
 
+// Key returns the booking's id.
+func (e SeatReserved) Key() string { return e.BookingID.String() }
+
+// Key returns the booking's id.
+func (e SeatRejected) Key() string { return e.BookingID.String() }
+
+// Key returns the booking's id.
+func (e PaymentSucceeded) Key() string { return e.BookingID.String() }
+
+// Key returns the booking's id.
+func (e PaymentFailed) Key() string { return e.BookingID.String() }
+
+// Key returns the booking's id.
+func (e SeatReleased) Key() string { return e.BookingID.String() }
+
+// Validate says what is missing or out of range.
 func (e BookingCreated) Validate() error {
 	return errors.Join(needID(e.BookingID), needSeat(e.Seat), needText("customer", e.Customer), needAmount(e.Amount))
 }
 
+// Validate says what is missing or out of range.
 func (e SeatReserved) Validate() error {
 	return errors.Join(needID(e.BookingID), needSeat(e.Seat), needAmount(e.Amount))
 }
 
-func (e SeatRejected) Validate() error     { return needAll(e.BookingID, e.Seat, e.Reason) }
+// Validate says what is missing or out of range.
+func (e SeatRejected) Validate() error { return needAll(e.BookingID, e.Seat, e.Reason) }
+
+// Validate says what is missing or out of range.
 func (e PaymentSucceeded) Validate() error { return needID(e.BookingID) }
-func (e PaymentFailed) Validate() error    { return needAll(e.BookingID, e.Seat, e.Reason) }
-func (e SeatReleased) Validate() error     { return needAll(e.BookingID, e.Seat, e.Reason) }
+
+// Validate says what is missing or out of range.
+func (e PaymentFailed) Validate() error { return needAll(e.BookingID, e.Seat, e.Reason) }
+
+// Validate says what is missing or out of range.
+func (e SeatReleased) Validate() error { return needAll(e.BookingID, e.Seat, e.Reason) }
 
 func needAll(id uuid.UUID, seat int, reason string) error {
 	return errors.Join(needID(id), needSeat(seat), needText("reason", reason))
@@ -128,29 +142,19 @@ func needAmount(a Amount) error {
 	return nil
 }
 
-// EventName is the name of e on the wire: the name of its Go type.
-func EventName(e Event) string { return nameOf(reflect.TypeOf(e)) }
+// LogAttrs returns the seat, for the log.
+func (e BookingCreated) LogAttrs() []slog.Attr { return seatAttrs(e.Seat) }
 
-func nameOf(t reflect.Type) string {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	return t.Name()
-}
+// LogAttrs returns the seat, for the log.
+func (e SeatReserved) LogAttrs() []slog.Attr { return seatAttrs(e.Seat) }
 
-// seatOf is the seat that e names; 0 if it names none.
-func seatOf(e Event) int {
-	switch e := e.(type) {
-	case BookingCreated:
-		return e.Seat
-	case SeatReserved:
-		return e.Seat
-	case SeatRejected:
-		return e.Seat
-	case PaymentFailed:
-		return e.Seat
-	case SeatReleased:
-		return e.Seat
-	}
-	return 0
-}
+// LogAttrs returns the seat, for the log.
+func (e SeatRejected) LogAttrs() []slog.Attr { return seatAttrs(e.Seat) }
+
+// LogAttrs returns the seat, for the log.
+func (e PaymentFailed) LogAttrs() []slog.Attr { return seatAttrs(e.Seat) }
+
+// LogAttrs returns the seat, for the log.
+func (e SeatReleased) LogAttrs() []slog.Attr { return seatAttrs(e.Seat) }
+
+func seatAttrs(seat int) []slog.Attr { return []slog.Attr{slog.Int("seat", seat)} }
