@@ -52,12 +52,19 @@ func (p *Publisher) carried(ctx context.Context) map[string]any {
 
 // carry returns the context in which the delivery's event is handled.
 func (s System) carry(ctx context.Context, m Message) context.Context {
+	var headers map[string]string
 	for _, name := range s.Carry {
 		if value := m.Header(name); value != "" {
-			ctx = WithHeader(ctx, name, value)
+			if headers == nil {
+				headers = make(map[string]string, len(s.Carry))
+			}
+			headers[name] = value
 		}
 	}
-	return ctx
+	if headers == nil {
+		return ctx
+	}
+	return context.WithValue(ctx, carriedKey{}, headers)
 }
 
 // reservedHeader reports whether a header has a meaning of its own.

@@ -51,15 +51,15 @@ func sell(ctx context.Context, broker func(service string) messaging.Broker) err
 	serve("stock",
 		messaging.On(func(_ context.Context, e Placed) ([]messaging.Event, error) {
 			fmt.Println("stock is reserved for", e.Order)
-			return []messaging.Event{Reserved{e.order}}, nil
+			return []messaging.Event{Reserved(e)}, nil
 		}), messaging.On(func(_ context.Context, e Cancelled) ([]messaging.Event, error) {
 			fmt.Println("stock is returned by", e.Order)
-			return []messaging.Event{Returned{e.order}}, nil
+			return []messaging.Event{Returned(e)}, nil
 		}))
 	orders := serve("orders",
 		messaging.On(func(_ context.Context, e Reserved) ([]messaging.Event, error) {
 			fmt.Println("the card is declined for", e.Order)
-			return []messaging.Event{Cancelled{e.order}}, nil
+			return []messaging.Event{Cancelled(e)}, nil
 		}), messaging.On(func(context.Context, Returned) ([]messaging.Event, error) {
 			done()
 			return nil, nil
