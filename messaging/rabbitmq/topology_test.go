@@ -96,7 +96,7 @@ func TestCheckOfWhatCannotBeSeen(t *testing.T) {
 func TestObserverNeedsFewRights(t *testing.T) {
 	f := newFixture(t)
 	publisher := f.declared(rabbitmq.Options{})
-	b := open(t, f.user("observer", `^amq\.gen-.*$`, `^amq\.gen-.*$`, `^(amq\.gen-.*|tickets\.events)$`), rabbitmq.Options{})
+	b := open(t, f.user("observer", `^amq\.gen-.*$`, `^amq\.gen-.*$`, `^(amq\.gen-.*|shop\.events)$`), rabbitmq.Options{})
 	ready, saw := make(chan struct{}, 10), make(chan string, 10)
 	ctx, cancel := context.WithCancel(f.ctx)
 	done := make(chan error, 1)
