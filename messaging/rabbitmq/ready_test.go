@@ -3,6 +3,7 @@ package rabbitmq_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -112,4 +113,30 @@ func TestReadyProbes(t *testing.T) {
 	f.says(b.Ready, "ACCESS_REFUSED")
 	f.rights("idle", ".*", ".*")
 	f.well(b.Ready)
+}
+
+// Nobody publishes while the broker has an alarm, and somebody asks again and
+// again: the answer is no until the alarm ends, and the connection that is to
+// publish is left alone.
+func TestReadyIsSteadyUnderAnAlarm(t *testing.T) {
+	f := newFixture(t)
+	f.declared(rabbitmq.Options{})
+	var log buffer
+	b := open(t, f.url, rabbitmq.Options{Probe: shop().Probe(messagingtest.Stock), Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	f.well(b.Ready)
+	end := f.alarm()
+	defer end()
+	f.says(b.Ready, "blocks publishing")
+	ask := time.NewTicker(100 * time.Millisecond)
+	defer ask.Stop()
+	for until := time.Now().Add(15 * time.Second); time.Now().Before(until); <-ask.C { // longer than a probe and a pause
+		if err := b.Ready(); err == nil {
+			t.Fatal("ready for a moment, though the alarm lasts")
+		}
+	}
+	end()
+	f.well(b.Ready)
+	if text := log.String(); strings.Contains(text, "no connection to the broker") {
+		t.Errorf("a connection was lost:\n%s", text)
+	}
 }

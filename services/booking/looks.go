@@ -23,9 +23,9 @@ func (s *Service) look(ctx context.Context, running *sync.WaitGroup) {
 }
 
 // every does something at each interval, until ctx ends. what names it in the
-// log, which says once that it fails, and once that it works again.
+// log, which says once that it fails, and once that it no longer does.
 func (s *Service) every(ctx context.Context, d time.Duration, what string, do func(context.Context) error) {
-	failing := incident.Condition{Begins: what + " fails; it is tried again and again", Ends: what + " works again", Lasting: true}
+	failing := incident.Condition{Begins: what + " fails; it is tried again and again", Ends: what + " no longer fails"}
 	ticker := time.NewTicker(d)
 	defer ticker.Stop()
 	for {
@@ -34,10 +34,7 @@ func (s *Service) every(ctx context.Context, d time.Duration, what string, do fu
 		case <-ctx.Done():
 			return
 		}
-		switch err := do(ctx); {
-		case err == nil:
-			s.incidents.Over(ctx, failing)
-		case ctx.Err() == nil:
+		if err := do(ctx); err != nil && ctx.Err() == nil {
 			s.incidents.Report(ctx, failing, err)
 		}
 	}

@@ -89,7 +89,7 @@ func New(cfg Config, deps participant.Deps) *Service {
 		starter:     newStarter(max(64, cfg.Limits.Active+cfg.Limits.Overdue)),
 		waiters:     newWaiters(),
 		keys:        newInProgress(),
-		incidents:   incident.New(deps.Telemetry.Logger),
+		incidents:   deps.Telemetry.Incidents,
 	}
 	s.door = door.New(cfg.Limits, s.starter.add)
 	s.metrics = s.newMetrics()

@@ -79,7 +79,7 @@ func (s *starter) run(ctx context.Context, begin func(context.Context, row.Order
 
 // notStarting returns the condition that the broker or the database is away.
 func notStarting() incident.Condition {
-	return incident.Condition{Begins: "sagas cannot be started; trying again", Ends: "sagas are started again", Lasting: true}
+	return incident.Condition{Begins: "sagas cannot be started; trying again", Ends: "sagas are started again"}
 }
 
 // begin notes the start of an order in its row and publishes its first event,
@@ -105,9 +105,7 @@ func (s *Service) begin(ctx context.Context, o row.Order) {
 	})
 	if err != nil {
 		s.starter.unstarted.Add(1)
-		return
 	}
-	s.incidents.Over(ctx, notStarting())
 }
 
 // startSagas runs the starter until ctx ends.

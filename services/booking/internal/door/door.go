@@ -134,6 +134,7 @@ func (d *Door) GiveBack(id uuid.UUID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.active, id)
+	delete(d.overdue, id)
 	delete(d.doubts, id)
 	d.waiting = slices.DeleteFunc(d.waiting, func(s *slot) bool { return s.ID == id })
 	d.promote()
@@ -159,8 +160,8 @@ func (d *Door) Finish(ids ...uuid.UUID) {
 // all active places were taken.
 func (d *Door) finishRunning(id uuid.UUID, full bool) {
 	now := time.Now()
-	if full {
-		d.pace.add(min(now.Sub(d.lastFinish), now.Sub(d.fullSince)))
+	if s := d.running(id); full && s != nil {
+		d.pace.add(min(now.Sub(d.lastFinish), now.Sub(d.fullSince)), now.Sub(s.since))
 	}
 	delete(d.active, id)
 	delete(d.overdue, id)

@@ -10,7 +10,7 @@ const unknownPace = 10 * time.Second
 // refused: each is promised the next place that becomes free at the pace of the
 // door, so that all of them do not come back at once. It is at least a second,
 // and at most the time in which everything that is here now has finished. While
-// there is a pause that may end at any moment, it is no more than unknownPace.
+// the pace is uncertain, it is no more than unknownPace.
 func (d *Door) RetryAfter() time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -25,7 +25,7 @@ func (d *Door) RetryAfter() time.Duration {
 	d.promised = d.promised.Add(each)
 	here := len(d.active) + len(d.waiting) + len(d.overdue)
 	most := min(time.Minute, time.Duration(here)*each)
-	if d.pace.paused || now.Sub(d.lastFinish) > longPause {
+	if d.pace.isUncertain(now.Sub(d.lastFinish)) {
 		most = min(most, unknownPace)
 	}
 	if d.promised.Sub(now) > most {

@@ -85,6 +85,35 @@ func TestRetryAfterDoesNotMeasureArrivals(t *testing.T) {
 	})
 }
 
+// A door that is slow by nature is no outage.
+func TestRetryAfterOfASlowDoor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, _ := openDoor(Limits{Active: 4, Waiting: 16, Overdue: 4})
+		var running []uuid.UUID
+		admit := func() {
+			if o, no := d.Reserve(row.Order{}); no == Admitted {
+				d.Commit(o.ID)
+				running = append(running, o.ID)
+			}
+		}
+		for range 20 {
+			admit()
+		}
+		for range 30 { // one every five seconds, in order
+			time.Sleep(5 * time.Second)
+			d.Finish(running[0])
+			running = running[1:]
+			admit()
+		}
+		for i := range 8 {
+			want := time.Duration(i+1) * 5 * time.Second
+			if got := d.RetryAfter(); got < want*8/10 || got > want*12/10 {
+				t.Errorf("client %d is sent away for %s, want about %s", i+1, got, want)
+			}
+		}
+	})
+}
+
 func TestRetryAfterSpreadsClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, _ := openDoor(Limits{Active: 100, Waiting: 0, Overdue: 0})
