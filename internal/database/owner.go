@@ -20,6 +20,8 @@ type Schema struct {
 	Files fs.FS  // its migrations
 	// Others are the services whose databases it must not be.
 	Others []string
+	// Writes are the tables that the service cannot do without: see [DB.Working].
+	Writes []string
 }
 
 // versionTable is where the owner's migrations are noted. Whoever owns the

@@ -54,7 +54,7 @@ func New(logger *slog.Logger) *Log { return &Log{logger: logger, open: make(map[
 // The first time it writes a line, with the attributes. The condition is over
 // when it was not reported for a minute.
 func (l *Log) Report(ctx context.Context, c Condition, err error, attrs ...any) {
-	if l.add(c, err) { //nolint:contextcheck // what began with this request may end long after it
+	if l.add(c, err) {
 		if err != nil {
 			attrs = append(attrs, "error", OneLine(err))
 		}

@@ -16,7 +16,9 @@ import (
 func Schema(service string, migrations fs.FS) database.Schema {
 	all := []string{tickets.Booking, tickets.Seats, tickets.Payments}
 	others := slices.DeleteFunc(all, func(s string) bool { return s == service })
-	return database.Schema{Owner: service, Files: migrations, Others: others}
+	return database.Schema{Owner: service, Files: migrations, Others: others, Writes: map[string][]string{
+		tickets.Booking: {"bookings"}, tickets.Seats: {"reservations"}, tickets.Payments: {"bank_ledger", "payments"},
+	}[service]}
 }
 
 // Migrate migrates the database. It waits for one that is not there yet, until

@@ -12,9 +12,7 @@ import (
 
 func main() {
 	r := newReport(os.Stdout)
-	again := time.NewTicker(20 * time.Second)
-	defer again.Stop()
-	if err := r.read(os.Stdin, again.C); err != nil {
+	if err := r.read(os.Stdin, time.Tick(20*time.Second)); err != nil {
 		fmt.Fprintln(os.Stderr, "testreport:", err)
 		os.Exit(1)
 	}

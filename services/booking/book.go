@@ -18,12 +18,13 @@ import (
 
 // book returns the booking that was made with the request's key before, or a
 // new one. It calls watch with the booking's id before an outcome can be in.
-// Whatever the database does, it returns within answerWithin.
+// Whatever the database does, it returns within answerWithin, and soon after the
+// service is told to stop.
 //
 // Its error says that nothing was booked, nor will be, unless it is an unknown
 // outcome: see unknownOutcome.
 func (s *Service) book(ctx context.Context, ask request, watch func(uuid.UUID)) (b row.Booking, replayed bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	ctx, cancel := s.until(ctx, time.Now().Add(answerWithin))
 	defer cancel()
 	if ask.key != "" {
 		leave, err := s.keys.enter(ctx, ask.key)
@@ -43,6 +44,17 @@ func (s *Service) book(ctx context.Context, ask request, watch func(uuid.UUID)) 
 		err = s.storeDown(ctx, errors.New("the row with the same Idempotency-Key is gone"))
 	}
 	return b, ok, err
+}
+
+// until returns a context that ends at the deadline, or when the service is to
+// stop soon.
+func (s *Service) until(ctx context.Context, deadline time.Time) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithDeadline(ctx, deadline)
+	stop := context.AfterFunc(s.hurried, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
+	}
 }
 
 // admit makes a new booking: it reserves a place in the door and commits the
@@ -79,11 +91,11 @@ func (s *Service) admit(ctx context.Context, ask request, watch func(uuid.UUID))
 
 // write commits the row of an order, and reports whether it is there: false if
 // its key belongs to another booking. The commit does not depend on the client's
-// connection, only on ctx's deadline. If nobody saw it end, write looks for the
+// connection, only on ctx's deadline and the service's. If nobody saw it end, write looks for the
 // row; an error that is not database.NotCommitted leaves it unknown.
 func (s *Service) write(ctx context.Context, o row.Order) (bool, error) {
 	deadline, _ := ctx.Deadline()
-	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline)
+	ctx, cancel := s.until(context.WithoutCancel(ctx), deadline)
 	defer cancel()
 	written, err := s.store.Insert(ctx, o)
 	if err == nil || database.NotCommitted(err) {

@@ -22,6 +22,7 @@ const (
 	TypeKeyReused   = "urn:boxoffice:problem:key-reused"      // 422: the Idempotency-Key belongs to another booking
 	retryWhenClosed = 5 * time.Second
 	retryWhenNew    = 2 * time.Second
+	retryWhenKnown  = time.Second // what is unknown is looked up every second
 )
 
 // refuse says why the door takes no booking.
@@ -84,7 +85,8 @@ func (s *Service) unknownOutcome(ctx context.Context, key string, cause error) e
 	}
 	s.metrics.answer(ctx, http.StatusGatewayTimeout)
 	return &httpserver.Problem{
-		Type: TypeUnknown, Title: "Unknown outcome", Status: http.StatusGatewayTimeout, Detail: detail, Cause: cause,
+		Type: TypeUnknown, Title: "Unknown outcome", Status: http.StatusGatewayTimeout, Detail: detail,
+		RetryAfter: retryWhenKnown, Cause: cause,
 	}
 }
 

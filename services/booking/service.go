@@ -72,6 +72,9 @@ type Service struct {
 	incidents *incident.Log
 	readiness *httpserver.Readiness
 
+	hurried context.Context //nolint:containedctx // it ends when requests are to be answered, known outcome or not
+	hurry   context.CancelFunc
+
 	missed  missed
 	absence absence
 }
@@ -92,6 +95,7 @@ func New(cfg Config, deps participant.Deps) *Service {
 		incidents:   deps.Telemetry.Incidents,
 	}
 	s.door = door.New(cfg.Limits, s.starter.add)
+	s.hurried, s.hurry = context.WithCancel(context.Background()) //nolint:gosec // Drain calls it
 	s.metrics = s.newMetrics()
 	e, readiness := s.HTTP(httpserver.Check{Name: "door", Check: s.opened})
 	s.readiness = readiness
@@ -125,12 +129,18 @@ func (s *Service) opened(context.Context) error {
 // Handler serves the HTTP of the service.
 func (s *Service) Handler() http.Handler { return s.handler }
 
+// drainAnswer is how long a commit may take once the service is to stop. It is
+// shorter than what its HTTP server gives to requests that run.
+const drainAnswer = 3 * time.Second
+
 // Drain closes the door: POST /bookings answers 503 from now on, clients that
-// wait for an outcome are answered, and the sagas go on. Call it before the
+// wait for an outcome are answered, those whose commit has no answer are told so
+// soon, and the sagas go on. Call it before the
 // HTTP server is shut down.
 func (s *Service) Drain() {
 	s.door.Drain(true)
 	s.waiters.release()
+	time.AfterFunc(drainAnswer, s.hurry)
 }
 
 // Run works until ctx ends, and returns when nothing of it runs any more:

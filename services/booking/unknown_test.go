@@ -193,3 +193,19 @@ func TestAnInsertThatArrivesLateRuns(t *testing.T) {
 		}
 	})
 }
+
+// A service that is to stop does not keep its clients, nor who stops it.
+func TestAHangingCommitIsAnsweredBeforeTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, testConfig())
+		f := makeFlaky(t, r)
+		r.run()
+		f.hang("bookings")
+		time.AfterFunc(time.Second, r.Drain)
+		for i, w := range r.postAll("Idempotency-Key: k", "X-None: 1") {
+			if w.Code != 504 || w.after > time.Second+drainAnswer {
+				t.Errorf("booking %d: %d after %s", i, w.Code, w.after)
+			}
+		}
+	})
+}
