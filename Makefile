@@ -9,7 +9,7 @@ help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## Build bin/boxoffice
-	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/boxoffice ./cmd/boxoffice
+	go build -ldflags '-X main.version=$(VERSION)' -o bin/boxoffice ./cmd/boxoffice
 
 test: ## Run all tests with the race detector on real servers, installing these if need be
 	scripts/test.sh

@@ -92,7 +92,7 @@ func (l *load) insist(ctx context.Context, c *client.Client, w client.Wish, midd
 			return l.accept(b, middle)
 		}
 		l.refusals.Add(1)
-		if p, ok := errors.AsType[*client.ProblemError](err); ok && p.Status != http.StatusServiceUnavailable {
+		if p, ok := errors.AsType[*client.ProblemError](err); ok && p.Status != http.StatusServiceUnavailable && p.Status != http.StatusGatewayTimeout {
 			return err
 		} else if !ok && !errors.Is(err, client.ErrUnreachable) {
 			return err

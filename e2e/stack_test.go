@@ -36,7 +36,13 @@ type stack struct {
 // returns when they take bookings.
 func newStack(t *testing.T, variables ...string) *stack {
 	t.Helper()
-	rabbit, postgres := testserver.SharedRabbitMQ(t), testserver.SharedPostgres(t)
+	return newStackOn(t, func(service string) string { return testserver.SharedPostgres(t).Database(t, "e2e_"+service) }, variables...)
+}
+
+// newStackOn is newStack with databases of the caller's.
+func newStackOn(t *testing.T, database func(service string) string, variables ...string) *stack {
+	t.Helper()
+	rabbit := testserver.SharedRabbitMQ(t)
 	s := &stack{
 		t: t, http: &http.Client{Transport: &http.Transport{}, Timeout: patience},
 		env: map[string][]string{}, programs: map[string]*program{},
@@ -48,7 +54,7 @@ func newStack(t *testing.T, variables ...string) *stack {
 		address := fmt.Sprintf("127.0.0.1:%d", testserver.FreePort(t))
 		urls[name] = "http://" + address
 		s.env[name] = append([]string{
-			"BROKER_URL=" + s.broker.url, "DATABASE_URL=" + postgres.Database(t, "e2e_"+name),
+			"BROKER_URL=" + s.broker.url, "DATABASE_URL=" + database(name),
 			"BOOKING_ADDR=" + address, "SEATS_ADDR=" + address, "PAYMENTS_ADDR=" + address, // each reads its own
 			"INSTANCE=only", "LOG_FORMAT=json", "BANK_DELAY=20ms",
 		}, variables...)

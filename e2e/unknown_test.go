@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -53,6 +54,9 @@ func TestHangingCommits(t *testing.T) {
 		default:
 			t.Errorf("client %d: %d %s", i, code, bodies[i])
 		}
+	}
+	if !slices.Contains(codes, http.StatusGatewayTimeout) {
+		t.Errorf("no outcome was unknown: %v", codes)
 	}
 	s.everyPromiseKept(codes)
 	for i, code := range codes { // what the answer said to do

@@ -85,7 +85,7 @@ type Subscription struct {
 
 // Observation is a live view on some events.
 type Observation struct {
-	Exchange string // the events'
+	Exchange string // required: the events' exchange
 	Keys     []string
 	Buffer   int // 0: 256
 	Ready    func()
@@ -141,6 +141,7 @@ const (
 
 // The errors of a Broker that callers tell apart.
 var (
+	ErrNoExchange = errors.New("an observation needs an exchange")
 	ErrUnroutable = errors.New("no queue is bound to this key")
 	ErrTopology   = errors.New("the broker refused the topology")
 	ErrNoQueue    = errors.New("no such queue")

@@ -54,15 +54,12 @@ func (p *Publisher) carried(ctx context.Context) map[string]any {
 func (s System) carry(ctx context.Context, m Message) context.Context {
 	var headers map[string]string
 	for _, name := range s.Carry {
-		value := m.Header(name)
-		if value == "" {
-			continue
+		if value := m.Header(name); value != "" {
+			if headers == nil {
+				headers = make(map[string]string, len(s.Carry))
+			}
+			headers[name] = value
 		}
-		if headers == nil {
-			headers = make(map[string]string, len(s.Carry))
-			maps.Copy(headers, carriedBy(ctx))
-		}
-		headers[name] = value
 	}
 	if headers == nil {
 		return ctx

@@ -36,17 +36,29 @@ type holdLimit struct{ d atomic.Int64 }
 
 func (l *holdLimit) get() time.Duration { return time.Duration(l.d.Load()) }
 
-// learn looks whether a delivery was lost because the broker's patience ended.
-// From then on deliveries are held for half of that, so that none is counted
-// against a message again.
+const (
+	// leastLimit is the shortest limit of a broker that is believed: handlers need
+	// some time, too.
+	leastLimit = time.Second
+	// leastGuess is how long a delivery must have been held for its loss to tell
+	// a limit that the broker did not name.
+	leastGuess = time.Minute
+)
+
+// learn looks whether a delivery was lost because the broker's patience ended,
+// when some delivery of its session had been held so long. From then on
+// deliveries are held for half of that, so that none is counted against a
+// message again.
 func (l *holdLimit) learn(ctx context.Context, log *slog.Logger, held time.Duration) {
 	timeout, ok := errors.AsType[*HoldTimeoutError](context.Cause(ctx))
 	if !ok {
 		return
 	}
-	limit := timeout.Limit
-	if limit <= 0 {
-		limit = held
+	limit := max(timeout.Limit, leastLimit)
+	if timeout.Limit <= 0 {
+		if limit = held; held < leastGuess {
+			return // the session may be lost for another reason
+		}
 	}
 	for {
 		before := l.d.Load()
@@ -54,7 +66,7 @@ func (l *holdLimit) learn(ctx context.Context, log *slog.Logger, held time.Durat
 			return
 		}
 		if l.d.CompareAndSwap(before, int64(limit/2)) {
-			log.WarnContext(ctx, "the broker takes deliveries back that are held for longer than its own limit, and counts that against them; "+
+			log.WarnContext(ctx, "the broker takes deliveries back that are held for longer than its own limit, and may count that against them; "+
 				"from now on they wait outside after half of it: set HoldLimit (HOLD_LIMIT) to that, or raise the broker's limit (RabbitMQ: consumer_timeout)",
 				"hold limit", time.Duration(before), "broker's limit", limit, "from now on", limit/2, "error", timeout)
 			return

@@ -24,10 +24,10 @@ type holds struct {
 
 	mu         sync.Mutex
 	streak     streak.Streak // of tries that held a delivery
-	now        int           // deliveries
-	deliveries int           // since it began
-	outside    int           // of them, that went on to wait in a wait queue
-	over       *time.Timer   // runs while none is held; then that is said
+	now        map[*inFlight]bool
+	deliveries int         // since it began
+	outside    int         // of them, that went on to wait in a wait queue
+	over       *time.Timer // runs while none is held; then that is said
 }
 
 // tried counts a try after which in is held.
@@ -38,7 +38,10 @@ func (h *holds) tried(ctx context.Context, in *inFlight, err error, next time.Du
 	defer h.mu.Unlock()
 	if !in.held {
 		in.held = true
-		h.now++
+		if h.now == nil {
+			h.now = make(map[*inFlight]bool)
+		}
+		h.now[in] = true
 		h.deliveries++
 		if h.over != nil {
 			h.over.Stop()
@@ -50,9 +53,19 @@ func (h *holds) tried(ctx context.Context, in *inFlight, err error, next time.Du
 		h.log.WarnContext(ctx, "holding deliveries, until what they need works again", "queue", h.queue,
 			h.keyName, clip(in.d.CorrelationID, 100), "error", err)
 	case say:
-		h.log.WarnContext(ctx, "still holding deliveries", "queue", h.queue, "held", h.now, "held so far", h.deliveries,
+		h.log.WarnContext(ctx, "still holding deliveries", "queue", h.queue, "held", len(h.now), "held so far", h.deliveries,
 			"waiting outside", h.outside, "tries", r.Tries, "since", r.Since, "error", err)
 	}
+}
+
+// longest returns for how long the oldest of the held deliveries has been here.
+func (h *holds) longest() (d time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for in := range h.now {
+		d = max(d, time.Since(in.began))
+	}
+	return d
 }
 
 // end ends the holding of in, if it was held.
@@ -65,7 +78,7 @@ func (h *holds) end(in *inFlight) {
 	if in.outside {
 		h.outside++
 	}
-	if h.now--; h.now == 0 {
+	if delete(h.now, in); len(h.now) == 0 {
 		at, wait := time.Now(), calm
 		if h.outside > 0 {
 			wait += h.absence
@@ -78,7 +91,7 @@ func (h *holds) end(in *inFlight) {
 func (h *holds) sayOver(at time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.now > 0 || h.over == nil {
+	if len(h.now) > 0 || h.over == nil {
 		return
 	}
 	h.over = nil

@@ -24,10 +24,10 @@ func (c *Consumer) deliver(ctx context.Context, stop <-chan struct{}, h Handler,
 	defer span.End()
 	in := &inFlight{c: c, h: h, handle: handle, d: d, span: span, stop: stop, holds: holds, began: time.Now()}
 	err := in.run(ctx)
-	in.holds.end(in)
 	if err != nil {
-		c.limit.learn(ctx, c.log, time.Since(in.began))
+		c.limit.learn(ctx, c.log, max(time.Since(in.began), holds.longest()))
 	}
+	holds.end(in)
 	if err != nil && !errors.Is(err, ErrUnsettled) {
 		level := slog.LevelWarn
 		if ctx.Err() != nil { // the session is lost, with all that it delivered; that is said once

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/metric"
+
+	"boxoffice/messaging/internal/streak"
 )
 
 // Publisher publishes the events of one service of a system.
@@ -21,6 +23,7 @@ type Publisher struct {
 	tracer    tracer
 	published metric.Int64Counter
 	byEvent   byEvent
+	bared     streak.Streak // copies without headers; it never ends
 }
 
 // NewPublisher makes the Publisher of a service. Its error says what is wrong
@@ -117,7 +120,9 @@ func (p *Publisher) sendCopy(ctx context.Context, exchange, key string, m Messag
 	if !errors.Is(err, ErrUnfit) {
 		return err
 	}
-	p.tell.Logger.WarnContext(ctx, "a copy is moved without the headers that came with the message, which cannot be sent",
-		"key", key, "message", clip(m.ID, 100), "error", err)
+	if r, say := p.bared.Failed(err); say {
+		p.tell.Logger.WarnContext(ctx, "copies are moved without the headers that came with the messages, which cannot be sent",
+			"key", key, "message", clip(m.ID, 100), "messages so far", r.Tries, "error", err)
+	}
 	return p.send(ctx, exchange, key, bare)
 }

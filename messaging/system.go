@@ -129,12 +129,17 @@ func (s System) Events() []string {
 }
 
 // WorkQueues returns the names of the queues that the services consume, which
-// are those whose messages may be parked.
+// are those whose messages may be parked: for each event, in the order of the
+// services that publish it, those of its consumers.
 func (s System) WorkQueues() []string {
 	var queues []string
-	for _, v := range s.Services {
-		for _, e := range v.Consumes {
-			queues = append(queues, s.Queue(v.Name, e))
+	for _, publisher := range s.Services {
+		for _, event := range publisher.Publishes {
+			for _, v := range s.Services {
+				if queue := s.Queue(v.Name, event); slices.Contains(v.Consumes, event) && !slices.Contains(queues, queue) {
+					queues = append(queues, queue)
+				}
+			}
 		}
 	}
 	return queues

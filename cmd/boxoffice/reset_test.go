@@ -8,6 +8,8 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"os"
+	"os/signal"
 	"regexp"
 	"strings"
 	"syscall"
@@ -64,8 +66,12 @@ func TestResetThatEndsWhileItDrains(t *testing.T) {
 		reset.signal(syscall.SIGHUP)
 		<-r.Context().Done()
 	}))
-	defer proxy.Close()
-	defer http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	t.Cleanup(http.DefaultTransport.(*http.Transport).CloseIdleConnections)
+	t.Cleanup(proxy.Close)
+	// A test run that ignores SIGHUP, as under nohup, would hand that down.
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	t.Cleanup(func() { signal.Stop(hangups) })
 	reset = start(t, nil, append([]string{"reset"}, append(services, "--url="+proxy.URL)...)...)
 	close(started)
 	if code := reset.exit(); code != errHungUp.code || !strings.HasPrefix(reset.err.String(), "boxoffice: interrupted; bookings are taken again") {

@@ -3,6 +3,7 @@ package rabbitmq_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -90,5 +91,36 @@ func TestCloseUnderAlarm(t *testing.T) {
 	check()
 	if err := receive(f, waiting, "the waiting publish"); !errors.Is(err, messaging.ErrClosed) {
 		f.Errorf("the waiting publish: %v, want ErrClosed", err)
+	}
+}
+
+// Nobody publishes while the broker has an alarm, and somebody asks again and
+// again: the answer is no until the alarm ends, and the connection that is to
+// publish is left alone.
+func TestReadyIsSteadyUnderAnAlarm(t *testing.T) {
+	f := newFixture(t)
+	f.Declared(rabbitmq.Options{})
+	var log buffer
+	b := rabbitmqtest.Open(t, f.URL, rabbitmq.Options{
+		Probe:  rabbitmqtest.Shop().Probe(messagingtest.Stock),
+		Logger: slog.New(slog.NewTextHandler(&log, nil)),
+	})
+	_ = f.Until(b, true)
+	end := f.alarm()
+	defer end()
+	if err := f.Until(b, false); !strings.Contains(err.Error(), "blocks publishing") {
+		f.Errorf("Ready says %v", err)
+	}
+	ask := time.NewTicker(100 * time.Millisecond)
+	defer ask.Stop()
+	for until := time.Now().Add(15 * time.Second); time.Now().Before(until); <-ask.C { // longer than a probe and a pause
+		if err := b.Ready(); err == nil {
+			t.Fatal("ready for a moment, though the alarm lasts")
+		}
+	}
+	end()
+	_ = f.Until(b, true)
+	if text := log.String(); strings.Contains(text, "no connection to the broker") {
+		t.Errorf("a connection was lost:\n%s", text)
 	}
 }

@@ -150,12 +150,12 @@ func TestMistakes(t *testing.T) {
 		{"SAGA_DEADLINE", "36s", "booking", `SAGA_DEADLINE="36s" must be more than 36s, the sum of RETRY_DELAYS`},
 		{"BROKER_URL", "", "booking", `BROKER_URL is not set; use for example amqp://guest:guest@localhost:5672/ (or run all services in one process with: boxoffice up)`},
 		{"DATABASE_URL", "", "booking", `DATABASE_URL is not set; use for example postgres://user:password@localhost/name or sqlite:service.db`},
-		{"BROKER_URL", "amqp://", "booking", `BROKER_URL="amqp:…" is not a broker; use for example amqp://guest:guest@localhost:5672/`},
-		{"BROKER_URL", "FTP://h?x=a+b#", "booking", `BROKER_URL="…" is not a broker; use for example amqp://guest:guest@localhost:5672/`},
-		{"BROKER_URL", "amqp://u:hunter2@", "booking", `BROKER_URL="amqp:…" is not a broker; use for example amqp://guest:guest@localhost:5672/`},
-		{"BROKER_URL", "http://u:hunter2@h", "booking", `BROKER_URL="http:…" is not a broker; use for example amqp://guest:guest@localhost:5672/`},
-		{"BROKER_URL", "amqp://u:hunter2 @h:x", "booking", `BROKER_URL="amqp:…" is not a broker; use for example amqp://guest:guest@localhost:5672/`},
-		{"DATABASE_URL", "mysql://h/n?password=hunter2", "booking", `DATABASE_URL="mysql:…" is not a database; use for example postgres://user:password@localhost/name or sqlite:service.db`},
+		{"BROKER_URL", "amqp://", "booking", `BROKER_URL="amqp:…" is not a broker; use for example amqp://guest:guest@localhost:5672/ (in a password @ is %40)`},
+		{"BROKER_URL", "FTP://h?x=a+b#", "booking", `BROKER_URL="…" is not a broker; use for example amqp://guest:guest@localhost:5672/ (in a password @ is %40)`},
+		{"BROKER_URL", "amqp://u:hunter2@", "booking", `BROKER_URL="amqp:…" is not a broker; use for example amqp://guest:guest@localhost:5672/ (in a password @ is %40)`},
+		{"BROKER_URL", "http://u:hunter2@h", "booking", `BROKER_URL="http:…" is not a broker; use for example amqp://guest:guest@localhost:5672/ (in a password @ is %40)`},
+		{"BROKER_URL", "amqp://u:hunter2 @h:x", "booking", `BROKER_URL="amqp:…" is not a broker; use for example amqp://guest:guest@localhost:5672/ (in a password @ is %40)`},
+		{"DATABASE_URL", "mysql://h/n?password=hunter2", "booking", `DATABASE_URL="mysql:…" is not a database; use for example postgres://user:password@localhost/name or sqlite:service.db (in a password or a setting @ is %40)`},
 		{"DATABASE_URL", "sqlite::memory:", "booking", `DATABASE_URL="sqlite::memory:" would be a database of each connection's own; use sqlite: for a temporary one`},
 	} {
 		t.Run(test.name+"="+test.value, func(t *testing.T) {

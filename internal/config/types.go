@@ -81,7 +81,7 @@ func parseBrokerURL(text string) (BrokerURL, error) {
 	}
 	u, ok := takeApart(text)
 	if !ok || u.Hostname() == "" || u.Scheme != "amqp" && u.Scheme != "amqps" {
-		return "", errors.New("is not a broker; use for example amqp://guest:guest@localhost:5672/")
+		return "", errors.New("is not a broker; use for example amqp://guest:guest@localhost:5672/ (in a password @ is %40)")
 	}
 	return BrokerURL(text), nil
 }
@@ -95,7 +95,7 @@ func (u DatabaseURL) String() string { return harmless(string(u)) }
 func (u DatabaseURL) Temporary() bool { return u == "sqlite:" }
 
 func parseDatabaseURL(text string) (DatabaseURL, error) {
-	wrong := errors.New("is not a database; use for example postgres://user:password@localhost/name or sqlite:service.db")
+	wrong := errors.New("is not a database; use for example postgres://user:password@localhost/name or sqlite:service.db (in a password or a setting @ is %40)")
 	if file, ok := strings.CutPrefix(text, "sqlite:"); ok {
 		if file == ":memory:" {
 			return "", errors.New("would be a database of each connection's own; use sqlite: for a temporary one")

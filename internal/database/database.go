@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -40,7 +41,8 @@ type DB struct {
 	Dialect Dialect
 
 	health   health
-	distrust func() // ends the open connections at their next use; of PostgreSQL only
+	writes   atomic.Pointer[[]string] // the service's tables, once they are there
+	distrust func()                   // ends the open connections at their next use; of PostgreSQL only
 	close    func() error
 }
 

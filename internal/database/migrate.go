@@ -20,6 +20,7 @@ func (db *DB) Migrate(ctx context.Context, s Schema) error {
 	if err := db.alone(ctx, func() error { return db.migrate(ctx, s) }); err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
+	db.writes.Store(&s.Writes)
 	return nil
 }
 

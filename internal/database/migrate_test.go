@@ -18,7 +18,7 @@ func schema(files ...string) database.Schema {
 		name, sql, _ := strings.Cut(f, ": ")
 		fsys[name] = &fstest.MapFile{Data: []byte("-- +goose Up\n" + sql)}
 	}
-	return database.Schema{Owner: "own", Files: fsys, Marks: map[string]string{"own": "a", "other": "b"}}
+	return database.Schema{Owner: "own", Files: fsys, Others: []string{"other"}}
 }
 
 const (

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
-	"slices"
 
 	"github.com/pressly/goose/v3"
 	goosedb "github.com/pressly/goose/v3/database"
@@ -20,16 +18,15 @@ var ErrForeign = errors.New("the database belongs to another service")
 type Schema struct {
 	Owner string // the service
 	Files fs.FS  // its migrations
-	// Marks has, for each service, a table that only its databases have.
-	Marks map[string]string
+	// Others are the services whose databases it must not be.
+	Others []string
+	// Writes are the tables that the service cannot do without: see [DB.Working].
+	Writes []string
 }
 
 // versionTable is where the owner's migrations are noted. Whoever owns the
 // database has it from the first moment.
 func versionTable(owner string) string { return owner + "_schema" }
-
-// sharedVersions is where all services noted their migrations once.
-const sharedVersions = goose.DefaultTablename
 
 // claim makes sure, in one transaction, that the database is the owner's and
 // nobody else's: of two services that get an empty one at once, one has it.
@@ -57,20 +54,6 @@ func (db *DB) claim(ctx context.Context, s Schema, d goose.Dialect) error {
 	if err != nil || mine {
 		return err
 	}
-	marked, err := there(s.Marks[s.Owner])
-	if err != nil {
-		return err
-	}
-	shared, err := there(sharedVersions)
-	if err != nil {
-		return err
-	}
-	if marked && shared { // what is noted there are the owner's migrations
-		if _, err := tx.ExecContext(ctx, `ALTER TABLE `+sharedVersions+` RENAME TO `+versions); err != nil {
-			return err
-		}
-		return tx.Commit()
-	}
 	store, err := goosedb.NewStore(d, versions)
 	if err != nil {
 		return err
@@ -84,21 +67,17 @@ func (db *DB) claim(ctx context.Context, s Schema, d goose.Dialect) error {
 	return tx.Commit()
 }
 
-// refuseOthers is an error if a table of another service is there.
+// refuseOthers returns ErrForeign, wrapped, if the database is another service's.
 func (s Schema) refuseOthers(there func(table string) (bool, error)) error {
-	for _, other := range slices.Sorted(maps.Keys(s.Marks)) {
-		if other == s.Owner {
-			continue
+	for _, other := range s.Others {
+		table := versionTable(other)
+		is, err := there(table)
+		if err != nil {
+			return err
 		}
-		for _, table := range []string{versionTable(other), s.Marks[other]} {
-			is, err := there(table)
-			if err != nil {
-				return err
-			}
-			if is {
-				return fmt.Errorf("%w: DATABASE_URL of %s leads to the database of %s (it has the table %s); each service needs its own",
-					ErrForeign, s.Owner, other, table)
-			}
+		if is {
+			return fmt.Errorf("%w: DATABASE_URL of %s leads to the database of %s (it has the table %s); each service needs its own",
+				ErrForeign, s.Owner, other, table)
 		}
 	}
 	return nil

@@ -18,11 +18,12 @@ func (db *DB) probe(ctx context.Context) error {
 
 // probePostgres commits a message in the log that nothing reads. Like a row's,
 // its commit is flushed, and waits for the standbys that are to have it; but it
-// locks nothing, and leaves nothing to be cleaned up. When ctx ends, the driver
-// has the server cancel the wait, so that no session is left behind there.
+// leaves nothing to be cleaned up. It inserts nothing into each of the service's
+// tables, for which it needs the same locks and rights as a row. When ctx ends,
+// the driver has the server cancel the wait, so that no session is left there.
 func (db *DB) probePostgres(ctx context.Context) error {
 	var said string
-	err := db.QueryRowContext(ctx, `SELECT CASE
+	err := db.QueryRowContext(ctx, db.touching()+`SELECT CASE
 		WHEN current_setting('transaction_read_only')::boolean THEN 'read-only'
 		ELSE left(pg_logical_emit_message(true, 'boxoffice', '')::text, 0) END`).Scan(&said)
 	if err == nil && said != "" {
@@ -32,15 +33,44 @@ func (db *DB) probePostgres(ctx context.Context) error {
 	return err
 }
 
+// touching returns the common table expressions that insert no row into each of
+// the service's tables.
+func (db *DB) touching() string {
+	var all []string
+	for i, table := range db.tables() {
+		all = append(all, fmt.Sprintf("touched_%d AS (%s)", i, insertNothing(table)))
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return "WITH " + strings.Join(all, ", ") + " "
+}
+
+// tables returns the tables that the service writes to, once they are there.
+func (db *DB) tables() []string {
+	if tables := db.writes.Load(); tables != nil {
+		return *tables
+	}
+	return nil
+}
+
+func insertNothing(table string) string {
+	return "INSERT INTO " + table + " SELECT * FROM " + table + " WHERE false"
+}
+
 // probeSize is more than any booking needs. Were it little, it could find room
 // where the next booking does not.
 const probeSize = 64 << 10
 
 func (db *DB) probeSQLite(ctx context.Context) error {
-	for _, statement := range []string{
+	statements := []string{
 		`CREATE TABLE IF NOT EXISTS write_probe (one INTEGER PRIMARY KEY, filler BLOB)`,
 		fmt.Sprintf(`INSERT OR REPLACE INTO write_probe VALUES (1, zeroblob(%d))`, probeSize),
-	} {
+	}
+	for _, table := range db.tables() {
+		statements = append(statements, insertNothing(table))
+	}
+	for _, statement := range statements {
 		if _, err := db.DB.ExecContext(ctx, statement); err != nil {
 			return err
 		}

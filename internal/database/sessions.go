@@ -25,8 +25,10 @@ func (s *sessions) distrust() { s.era.Add(1) }
 // watch closes each connection on an error that says that it, not the
 // statement's data, is at fault.
 func (s *sessions) watch(cfg *pgx.ConnConfig) {
-	cfg.OnPgError = func(_ *pgconn.PgConn, err *pgconn.PgError) bool {
-		if serverChanged(err.Code) {
+	cfg.OnPgError = func(c *pgconn.PgConn, err *pgconn.PgError) bool {
+		// What a server says while a connection is made, such as one of several
+		// hosts that is a standby, is not about those that are open.
+		if _, established := c.CustomData()[eraKey]; established && serverChanged(err.Code) {
 			s.distrust()
 		}
 		return !strings.EqualFold(err.Severity, "FATAL") && (BlamesRow(err) || LostRace(err))
@@ -38,7 +40,7 @@ func (s *sessions) watch(cfg *pgx.ConnConfig) {
 func serverChanged(code string) bool {
 	switch code {
 	case "25006", // read_only_sql_transaction: a standby's, too
-		"57P01", "57P02", "57P03": // admin_shutdown, crash_shutdown, cannot_connect_now
+		"57P01", "57P02": // admin_shutdown, crash_shutdown
 		return true
 	}
 	return false

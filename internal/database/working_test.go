@@ -173,3 +173,30 @@ func TestNotWorkingWhileTheDiskIsFull(t *testing.T) {
 		t.Errorf("unclear: %v", err)
 	}
 }
+
+// The server is well, and the service can write to none of its tables: they are
+// locked, or its right to write is gone.
+func TestNotWorkingWhileATableIsOutOfReach(t *testing.T) {
+	server := testserver.SharedPostgres(t)
+	url := server.Database(t, "locked")
+	db := open(t, url)
+	own := schema(first)
+	own.Writes = []string{"a"}
+	if err := db.Migrate(t.Context(), own); err != nil {
+		t.Fatal(err)
+	}
+	_ = until(t, db, "in the beginning", fine)
+	other := open(t, url)
+	tx, err := other.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.ExecContext(t.Context(), `LOCK TABLE a`); err != nil {
+		t.Fatal(err)
+	}
+	_ = until(t, db, "while it is locked", failing)
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	_ = until(t, db, "when it is not any more", fine)
+}

@@ -9,6 +9,7 @@ import (
 
 	"boxoffice/internal/client"
 	"boxoffice/messaging"
+	"boxoffice/tickets"
 )
 
 // watch is a fourth participant, which only looks.
@@ -36,7 +37,7 @@ func newWatch(ctx context.Context, b messaging.Broker) (*watch, error) {
 	go func() {
 		defer close(w.ended)
 		failed <- b.Observe(watching, messaging.Observation{
-			Keys: []string{"#"}, Buffer: 10_000, Ready: func() { once.Do(func() { close(ready) }) }, See: w.see,
+			Exchange: tickets.ExchangeEvents, Keys: []string{"#"}, Buffer: 10_000, Ready: func() { once.Do(func() { close(ready) }) }, See: w.see,
 		})
 	}()
 	select {

@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"boxoffice/internal/incident"
+	"boxoffice/internal/telemetry"
 )
 
 // The types of problems that have a meaning beyond their status. Clients may
@@ -84,8 +85,8 @@ func malformed(detail string, fields ...FieldError) *Problem {
 }
 
 // problemHandler is the one mapping of errors to HTTP.
-func problemHandler(logger *slog.Logger) echo.HTTPErrorHandler {
-	incidents := incident.New(logger)
+func problemHandler(t *telemetry.Telemetry) echo.HTTPErrorHandler {
+	logger, incidents := t.Logger, t.Incidents
 	return func(err error, c echo.Context) {
 		ctx := c.Request().Context()
 		p := toProblem(err)

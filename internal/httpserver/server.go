@@ -27,7 +27,7 @@ func New(o Options) *echo.Echo {
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true
 	e.Logger.SetOutput(io.Discard) // Echo's own logger: everything is said by ours
-	e.HTTPErrorHandler = problemHandler(o.Telemetry.Logger)
+	e.HTTPErrorHandler = problemHandler(o.Telemetry)
 	e.OnAddRouteHandler = func(_ string, r echo.Route, h echo.HandlerFunc, m []echo.MiddlewareFunc) {
 		if r.Method == http.MethodGet {
 			e.HEAD(r.Path, h, m...) // net/http leaves the body out

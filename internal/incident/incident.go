@@ -8,12 +8,12 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
-// quiet is how long a condition must not have been met to be over.
-const quiet = 5 * time.Second
+// quiet is how long a condition must not have been met to be over. Nobody
+// knows sooner: where few ask, few are refused.
+const quiet = time.Minute
 
 // Condition is something that is wrong for a while. Two with the same Key are
 // the same one.
@@ -21,9 +21,6 @@ type Condition struct {
 	Key    string // "": Begins
 	Begins string // the line when it begins
 	Ends   string // the line when it is over
-	// Lasting conditions are over only when Over says so: what meets them may
-	// pause for longer than others are quiet.
-	Lasting bool
 }
 
 func (c Condition) key() string {
@@ -37,9 +34,9 @@ func (c Condition) key() string {
 type Log struct {
 	logger *slog.Logger
 
-	begun atomic.Int64 // how many are open, for who only says that all is well
-	mu    sync.Mutex
-	open  map[string]*incident
+	mu     sync.Mutex
+	open   map[string]*incident
+	closed bool
 }
 
 type incident struct {
@@ -55,9 +52,9 @@ func New(logger *slog.Logger) *Log { return &Log{logger: logger, open: make(map[
 
 // Report says that a condition was met, with err if an error is what shows it.
 // The first time it writes a line, with the attributes. The condition is over
-// when it was not reported for five seconds, unless it is Lasting, or by Over.
+// when it was not reported for a minute.
 func (l *Log) Report(ctx context.Context, c Condition, err error, attrs ...any) {
-	if l.add(c, err) { //nolint:contextcheck // what began with this request may end long after it
+	if l.add(c, err) {
 		if err != nil {
 			attrs = append(attrs, "error", OneLine(err))
 		}
@@ -69,15 +66,15 @@ func (l *Log) Report(ctx context.Context, c Condition, err error, attrs ...any) 
 func (l *Log) add(c Condition, err error) (begins bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.closed {
+		return true
+	}
 	now := time.Now()
 	in, ok := l.open[c.key()]
 	if !ok {
 		in = &incident{Condition: c, began: now}
-		if !c.Lasting {
-			in.over = time.AfterFunc(quiet, func() { l.expire(in) })
-		}
+		in.over = time.AfterFunc(quiet, func() { l.expire(in) })
 		l.open[c.key()] = in
-		l.begun.Add(1)
 	}
 	in.count++
 	in.last, in.lastErr = now, err
@@ -97,38 +94,28 @@ func (l *Log) expire(in *incident) {
 		return
 	}
 	delete(l.open, in.key())
-	l.begun.Add(-1)
 	l.mu.Unlock()
-	l.end(context.Background(), in)
+	l.end(in)
 }
 
-// Over says that a condition is over, whether or not it was met before.
-func (l *Log) Over(ctx context.Context, c Condition) {
-	if l.begun.Load() == 0 {
-		return
-	}
+// Close ends all conditions without a word: whether they are over, nobody will
+// see. Reports after it are one line each.
+func (l *Log) Close() {
 	l.mu.Lock()
-	in, ok := l.open[c.key()]
-	if ok {
-		delete(l.open, c.key())
-		l.begun.Add(-1)
-	}
-	l.mu.Unlock()
-	if !ok {
-		return
-	}
-	if in.over != nil {
+	defer l.mu.Unlock()
+	l.closed = true
+	for key, in := range l.open {
 		in.over.Stop()
+		delete(l.open, key)
 	}
-	l.end(ctx, in)
 }
 
-func (l *Log) end(ctx context.Context, in *incident) {
+func (l *Log) end(in *incident) {
 	attrs := []any{"times", in.count, "lasted", in.last.Sub(in.began).Round(time.Millisecond)}
 	if in.lastErr != nil && in.count > 1 {
 		attrs = append(attrs, "last_error", OneLine(in.lastErr))
 	}
-	l.logger.InfoContext(ctx, in.Ends, attrs...)
+	l.logger.Info(in.Ends, attrs...)
 }
 
 // OneLine returns the error's text as one line. Some drivers write one line for

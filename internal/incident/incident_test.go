@@ -59,7 +59,7 @@ func TestOneLineWhenItBeginsAndOneWhenItIsOver(t *testing.T) {
 		if got, want := fmt.Sprint(lines()), `[level=WARN msg="the database is away" route=/bookings error="connect: 127.0.0.1: refused ::1: refused"]`; got != want {
 			t.Errorf("while it lasts: %s\nwant %s", got, want)
 		}
-		time.Sleep(10 * time.Second)
+		time.Sleep(2 * time.Minute)
 		synctest.Wait()
 		want := `[level=INFO msg="the database is back" times=300 lasted=29.9s last_error="connect: 127.0.0.1: refused ::1: refused"]`
 		if got := fmt.Sprint(lines()); got != want {
@@ -69,12 +69,27 @@ func TestOneLineWhenItBeginsAndOneWhenItIsOver(t *testing.T) {
 		if got := fmt.Sprint(lines()); got != `[level=WARN msg="the database is away"]` {
 			t.Errorf("the next time: %s", got)
 		}
-		log.Over(t.Context(), away)
-		log.Over(t.Context(), away)
-		time.Sleep(10 * time.Second)
+		log.Close()
+		time.Sleep(2 * time.Minute)
 		synctest.Wait()
-		if got := fmt.Sprint(lines()); got != `[level=INFO msg="the database is back" times=1 lasted=0s]` {
-			t.Errorf("ended at once: %s", got)
+		if got := fmt.Sprint(lines()); got != "[]" {
+			t.Errorf("after the end: %s", got)
+		}
+	})
+}
+
+// Few ask: that nobody was refused for some seconds does not mean that all is well.
+func TestAConditionThatIsMetSeldomLasts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log, lines := newLog()
+		defer log.Close()
+		for range 600 { // an hour of one each six seconds
+			log.Report(t.Context(), away, nil)
+			time.Sleep(6 * time.Second)
+		}
+		synctest.Wait()
+		if got := lines(); len(got) != 1 {
+			t.Errorf("%d lines", len(got))
 		}
 	})
 }
@@ -89,7 +104,7 @@ func TestConditionsAreTold(t *testing.T) {
 		if got := lines(); len(got) != 2 {
 			t.Errorf("%v", got)
 		}
-		time.Sleep(6 * time.Second)
+		time.Sleep(2 * time.Minute)
 		synctest.Wait()
 		if got := lines(); len(got) != 2 {
 			t.Errorf("%v", got)

@@ -35,7 +35,7 @@ func TestParseSaysWhereTheMistakeIs(t *testing.T) {
 		" \t ":                                    {1, "the script is empty"},
 		",":                                       {1, "want <service>.<Event>=<action>"},
 		"seats.BookingCreated":                    {1, "want <service>.<Event>=<action>"},
-		"seats.Nonsense=fail":                     {1, "none of booking.SeatRejected"},
+		"seats.Nonsense=fail":                     {1, "none of seats.BookingCreated"},
 		"hall.BookingCreated=fail":                {1, "none of"},
 		"seats.SeatReserved=fail":                 {1, "none of"},
 		"seats.BookingCreated=burn":               {22, "none of fail*N"},

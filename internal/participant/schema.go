@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"boxoffice/internal/database"
 	"boxoffice/internal/retry"
@@ -13,10 +14,11 @@ import (
 
 // Schema is what a service keeps in its database.
 func Schema(service string, migrations fs.FS) database.Schema {
-	return database.Schema{
-		Owner: service, Files: migrations,
-		Marks: map[string]string{tickets.Booking: "bookings", tickets.Seats: "reservations", tickets.Payments: "payments"},
-	}
+	all := []string{tickets.Booking, tickets.Seats, tickets.Payments}
+	others := slices.DeleteFunc(all, func(s string) bool { return s == service })
+	return database.Schema{Owner: service, Files: migrations, Others: others, Writes: map[string][]string{
+		tickets.Booking: {"bookings"}, tickets.Seats: {"reservations"}, tickets.Payments: {"bank_ledger", "payments"},
+	}[service]}
 }
 
 // Migrate migrates the database. It waits for one that is not there yet, until

@@ -16,6 +16,8 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
+
+	"boxoffice/internal/incident"
 )
 
 // Options say what the telemetry of one service looks like.
@@ -42,6 +44,7 @@ type Options struct {
 type Telemetry struct {
 	Service        string
 	Logger         *slog.Logger
+	Incidents      *incident.Log // what is wrong for a while, in few lines
 	TracerProvider trace.TracerProvider
 	MeterProvider  *sdkmetric.MeterProvider
 	Propagator     propagation.TextMapPropagator
@@ -77,14 +80,17 @@ func New(ctx context.Context, o Options) (*Telemetry, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("metrics: %w", err), stopTracing(ctx))
 	}
+	incidents := incident.New(logger)
 	return &Telemetry{
 		Service:        o.Service,
 		Logger:         logger,
+		Incidents:      incidents,
 		TracerProvider: tracers,
 		MeterProvider:  meters,
 		Propagator:     propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{}),
 		MetricsHandler: handler,
 		shutdown: func(ctx context.Context) error {
+			incidents.Close()
 			return errors.Join(stopTracing(ctx), meters.Shutdown(ctx))
 		},
 	}, nil

@@ -29,6 +29,9 @@ var _ attachment = (*observer)(nil)
 
 // Observe implements [messaging.Broker].
 func (c *Conn) Observe(ctx context.Context, o messaging.Observation) error {
+	if o.Exchange == "" {
+		return messaging.ErrNoExchange
+	}
 	ctx, leave, err := c.enter(ctx, c.closing)
 	if err != nil {
 		return err

@@ -18,6 +18,9 @@ const defaultBuffer = 256
 // ends with it; the user needs the right to configure amq.gen-.* and to read
 // the exchange, no more.
 func (b *Broker) Observe(ctx context.Context, o messaging.Observation) error {
+	if o.Exchange == "" {
+		return messaging.ErrNoExchange
+	}
 	ctx, leave, err := b.enter(ctx)
 	if err != nil {
 		return err

@@ -47,28 +47,35 @@ func (p *publisher) probeDue() bool {
 	return now-max(o.confirmed.Load(), probed) >= int64(wait) && o.probed.CompareAndSwap(probed, now)
 }
 
-// probe publishes a message that no queue gets. It has a channel of its own:
-// the broker remembers for a while what it allowed on a channel, and closes one
-// on which it refuses something.
+// probe publishes a message that no queue gets. It has a connection of its own:
+// under an alarm the broker stops reading one that publishes, and what is in
+// flight on the others must not suffer from a question. That no connection can
+// be had says nothing about publishing.
 func (p *publisher) probe(ctx context.Context, with messaging.Probe) {
-	for _, conn := range p.link.current() {
-		err := p.probeOn(ctx, conn, with)
-		switch {
-		case err == nil:
-			p.works(ctx)
-		case conn.IsClosed() || errors.Is(err, messaging.ErrClosed): // that is known
-		default:
-			p.outcomes.probe.Failed(publishError(target{with.Exchange, with.Key}, err))
-		}
+	conn, err := dial(ctx, p.link.url, p.link.name+" probe", p.opts)
+	if err != nil {
+		return
 	}
+	blocks := conn.NotifyBlocked(make(chan amqp.Blocking, 16))
+	err = p.probeOn(ctx, conn, blocks, with)
+	switch {
+	case err == nil:
+		p.works(ctx)
+		conn.close(ctx)
+		return
+	case !errors.Is(err, errNoChannel):
+		p.outcomes.probe.Failed(publishError(target{with.Exchange, with.Key}, err))
+	}
+	conn.cut()
 }
 
-func (p *publisher) probeOn(ctx context.Context, conn *connection, with messaging.Probe) error {
-	channel, err := await(ctx, p.tasks, conn.Channel, conn.closeChannel)
+var errNoChannel = errors.New("open a channel")
+
+func (p *publisher) probeOn(ctx context.Context, conn *connection, blocks <-chan amqp.Blocking, with messaging.Probe) error {
+	channel, err := conn.Channel()
 	if err != nil {
-		return fmt.Errorf("open a channel: %w", err)
+		return fmt.Errorf("%w: %w", errNoChannel, err)
 	}
-	defer conn.closeChannel(channel)
 	closed := channel.NotifyClose(make(chan *amqp.Error, 1))
 	channel.NotifyReturn(make(chan amqp.Return, 1))
 	confirm, err := await(ctx, p.tasks, func() (*amqp.DeferredConfirmation, error) {
@@ -82,6 +89,8 @@ func (p *publisher) probeOn(ctx context.Context, conn *connection, with messagin
 	}
 	select {
 	case <-confirm.Done():
+	case b := <-blocks:
+		return fmt.Errorf("the broker blocks publishing: %s", b.Reason)
 	case <-ctx.Done():
 		return fmt.Errorf("%w (waiting for the broker's confirm)", ended(ctx))
 	}

@@ -30,6 +30,7 @@ type publisher struct {
 	failing streak.Streak // to open a session, for what the connection is not to blame
 
 	outcomes outcomes
+	trimmed  streak.Streak // messages whose headers did not fit; it never ends
 }
 
 // publishState is a session, or why there is none and since when.
@@ -173,8 +174,10 @@ func (p *publisher) fit(ctx context.Context, out *outgoing, conn *connection) er
 	if err != nil {
 		return err
 	}
-	p.log.WarnContext(ctx, "headers that only tracing needs are left out: they do not fit into a frame of the connection",
-		"key", out.key, "message", out.message.MessageId, "left out", dropped, "frame", conn.Config.FrameSize)
+	if r, say := p.trimmed.Failed(messaging.ErrUnfit); say {
+		p.log.WarnContext(ctx, "headers that only tracing needs are left out: they do not fit into a frame of the connection",
+			"key", out.key, "message", out.message.MessageId, "left out", dropped, "frame", conn.Config.FrameSize, "messages so far", r.Tries)
+	}
 	return nil
 }
 

@@ -20,7 +20,7 @@ var (
 	errLost      = errors.New("the session that delivered the message is lost; it will be delivered again")
 	errSettled   = errors.New("the delivery is settled already")
 	errDropped   = errors.New("the session was dropped on purpose")
-	errCancelled = errors.New("the broker cancelled the consumer: its queue was deleted or lost its leader")
+	errCancelled = errors.New("the broker cancelled the consumer: its queue was deleted or lost its leader, or a delivery was held for too long")
 )
 
 // session is one channel of a consumer, from subscribing to its loss.
@@ -120,7 +120,8 @@ func (s *session) dropped() bool { return errors.Is(context.Cause(s.ctx), errDro
 func (s *session) loss() error {
 	if !s.channel.IsClosed() {
 		s.conn.incomplete.Store(true)
-		return errCancelled
+		// Since 4.3 this is also how the broker takes back what was held for too long.
+		return &messaging.HoldTimeoutError{Err: errCancelled}
 	}
 	return lossOf(<-s.closed)
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 )
 
 // event is a line of go test -json; see go doc test2json.
@@ -21,24 +22,40 @@ type report struct {
 	passed  int
 	failed  int
 	skipped []string
+	running *progress
 	broken  bool // a test failed, or a package could not be tested to its end
 }
 
 func newReport(out io.Writer) *report {
-	return &report{out: out, said: map[event]*strings.Builder{}}
+	return &report{out: out, said: map[event]*strings.Builder{}, running: newProgress(time.Now())}
 }
 
-func (r *report) read(in io.Reader) error {
-	lines := bufio.NewReader(in)
+// read reads events to the end, and says at each tick how far the tests are.
+func (r *report) read(in io.Reader, tick <-chan time.Time) error {
+	lines, failed := make(chan []byte), make(chan error, 1)
+	go func() {
+		defer close(lines)
+		failed <- readLines(in, lines)
+	}()
 	for {
-		line, err := lines.ReadBytes('\n')
-		if len(line) > 0 {
-			var e event
-			if json.Unmarshal(line, &e) == nil {
-				r.add(e)
-			} else {
-				r.print(string(line)) // go itself, before any test ran
+		select {
+		case line, ok := <-lines:
+			if !ok {
+				return <-failed
 			}
+			r.line(line)
+		case now := <-tick:
+			r.print(r.running.line(r.passed, now))
+		}
+	}
+}
+
+func readLines(in io.Reader, lines chan<- []byte) error {
+	buffered := bufio.NewReader(in)
+	for {
+		line, err := buffered.ReadBytes('\n')
+		if len(line) > 0 {
+			lines <- line
 		}
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -47,6 +64,16 @@ func (r *report) read(in io.Reader) error {
 			return fmt.Errorf("read: %w", err)
 		}
 	}
+}
+
+func (r *report) line(line []byte) {
+	var e event
+	if json.Unmarshal(line, &e) != nil {
+		r.print(string(line)) // go itself, before any test ran
+		return
+	}
+	r.running.note(e, time.Now())
+	r.add(e)
 }
 
 func (r *report) add(e event) {

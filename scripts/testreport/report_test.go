@@ -3,6 +3,7 @@ package main
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestReport(t *testing.T) {
@@ -56,12 +57,30 @@ func TestReport(t *testing.T) {
 			t.Parallel()
 			var out strings.Builder
 			r := newReport(&out)
-			if err := r.read(strings.NewReader(tc.in)); err != nil {
+			if err := r.read(strings.NewReader(tc.in), nil); err != nil {
 				t.Fatal(err)
 			}
 			if ok := r.end(); ok != tc.ok || out.String() != tc.want {
 				t.Errorf("ok %t, want %t; printed\n%s\nwant\n%s", ok, tc.ok, out.String(), tc.want)
 			}
 		})
+	}
+}
+
+func TestProgressNamesWhatRuns(t *testing.T) {
+	t.Parallel()
+	began := time.Now()
+	p := newProgress(began)
+	if got, want := p.line(0, began.Add(40*time.Second)), "… 40s: compiling\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	p.note(event{Action: "start", Package: "quick"}, began.Add(time.Second))
+	p.note(event{Action: "start", Package: "slow"}, began.Add(2*time.Second))
+	p.note(event{Action: "start", Package: "slower"}, began.Add(time.Second))
+	p.note(event{Action: "pass", Package: "slow", Test: "TestA"}, began.Add(3*time.Second))
+	p.note(event{Action: "pass", Package: "quick"}, began.Add(3*time.Second))
+	want := "… 1m0s: 1 packages done, 7 tests passed; running slower (59s), slow (58s)\n"
+	if got := p.line(7, began.Add(time.Minute)); got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"boxoffice/internal/httpserver"
+	"boxoffice/services/booking/internal/row"
 	"boxoffice/tickets"
 )
 
@@ -57,7 +57,7 @@ func TestTheLesson(t *testing.T) {
 		for i := range 5 {
 			ids = append(ids, r.book(strconv.Itoa(i+1)).ID)
 			synctest.Wait()
-			s := r.door.stats()
+			s := r.door.Stats()
 			if s.Active != min(i+1, 2) || s.Waiting != max(0, i-1) {
 				t.Fatalf("after %d bookings: %+v", i+1, s)
 			}
@@ -178,7 +178,7 @@ func TestBadHeaders(t *testing.T) {
 		if w := r.post(t.Context(), 5, "Prefer: respond-async, handling=lenient"); w.Code != 202 {
 			t.Errorf("preferences that we do not know: %d %s", w.Code, w.Body)
 		}
-		if s := r.door.stats(); s.Accepted != 1 {
+		if s := r.door.Stats(); s.Accepted != 1 {
 			t.Errorf("%+v", s)
 		}
 	})
@@ -210,7 +210,7 @@ func TestClientsWaitForTheOutcome(t *testing.T) {
 			go func() { answers <- r.do(http.MethodGet, "/bookings/"+b.ID.String()+"?wait="+wait, "") }()
 		}
 		synctest.Wait()
-		if _, err := other.store.settle(t.Context(), outcome{id: b.ID, status: Confirmed}); err != nil {
+		if _, err := other.store.Settle(t.Context(), row.Outcome{ID: b.ID, Status: Confirmed}); err != nil {
 			t.Fatal(err)
 		}
 		for range 2 {
@@ -248,7 +248,7 @@ func TestClientsThatLeave(t *testing.T) {
 		if w := r.post(gone, 5); w.Code != http.StatusServiceUnavailable {
 			t.Errorf("%d", w.Code)
 		}
-		if s := r.door.stats(); s.Active != 0 {
+		if s := r.door.Stats(); s.Active != 0 {
 			t.Errorf("a client that had left took a place: %+v", s)
 		}
 		waiting, leave := context.WithCancel(t.Context())
@@ -257,7 +257,7 @@ func TestClientsThatLeave(t *testing.T) {
 		synctest.Wait()
 		leave()
 		<-done
-		if s := r.door.stats(); s.Active != 1 || r.waiters.count != 0 {
+		if s := r.door.Stats(); s.Active != 1 || r.waiters.count != 0 {
 			t.Errorf("%+v, %d waiters", s, r.waiters.count)
 		}
 	})
@@ -278,7 +278,7 @@ func TestDrainLetsWaitingClientsGo(t *testing.T) {
 		r.refused(503, TypeDraining)
 		r.publish(tickets.PaymentSucceeded{BookingID: r.onlyPending()})
 		synctest.Wait()
-		if s := r.door.stats(); s.Active != 0 {
+		if s := r.door.Stats(); s.Active != 0 {
 			t.Errorf("%+v", s)
 		}
 	})
@@ -314,33 +314,8 @@ func TestAReplicaThatIsGoneLeavesNothingBehind(t *testing.T) {
 		if got := len(page.Bookings); got != 4 {
 			t.Errorf("%d confirmed", got)
 		}
-		if s := other.door.stats(); s.Active+s.Waiting+s.Overdue != 0 {
+		if s := other.door.Stats(); s.Active+s.Waiting+s.Overdue != 0 {
 			t.Errorf("%+v", s)
-		}
-	})
-}
-
-func TestRetryAfterSpreadsClients(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := openDoor(Limits{Active: 100, Waiting: 0, Overdue: 0})
-		var ids []uuid.UUID
-		for range 100 {
-			o, _ := d.reserve(order{})
-			d.commit(o.ID)
-			ids = append(ids, o.ID)
-		}
-		for _, id := range ids[:50] { // two a second
-			time.Sleep(time.Second / 2)
-			d.finish(id)
-			o, _ := d.reserve(order{})
-			d.commit(o.ID)
-		}
-		var waits []time.Duration
-		for range 20 {
-			waits = append(waits, d.retryAfter().Round(time.Second))
-		}
-		if !slices.IsSorted(waits) || waits[0] > 2*time.Second || waits[19] < 8*time.Second || waits[19] > 12*time.Second {
-			t.Errorf("20 clients at two places a second are sent away for %v", waits)
 		}
 	})
 }

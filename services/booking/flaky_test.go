@@ -111,10 +111,10 @@ func makeFlaky(t *testing.T, r *rig) *flaky {
 	db := sql.OpenDB(f)
 	db.SetMaxOpenConns(1)
 	t.Cleanup(func() { _ = db.Close() })
-	if err := r.store.db.DB.Close(); err != nil {
+	if err := r.db.DB.Close(); err != nil {
 		t.Fatal(err)
 	}
-	r.store.db.DB = db
+	r.db.DB = db
 	return f
 }
 

@@ -2,7 +2,6 @@ package booking
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"time"
@@ -11,6 +10,8 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"boxoffice/internal/httpserver"
+	"boxoffice/services/booking/internal/row"
+	"boxoffice/services/booking/internal/store"
 	"boxoffice/tickets"
 )
 
@@ -28,7 +29,7 @@ type bookingJSON struct {
 	UpdatedAt    time.Time      `json:"updatedAt"`
 }
 
-func toJSON(b Booking) bookingJSON {
+func toJSON(b row.Booking) bookingJSON {
 	j := bookingJSON{
 		ID: b.ID, Seat: b.Seat, Customer: b.Customer, Amount: b.Amount, Status: b.Status, Reason: b.Reason,
 		TraceID: b.TraceID, CreatedAt: b.CreatedAt.UTC(), UpdatedAt: b.UpdatedAt.UTC(),
@@ -39,49 +40,17 @@ func toJSON(b Booking) bookingJSON {
 	return j
 }
 
-// maxAmount is the highest amount that can be booked.
-const maxAmount = 1_000_000
-
-// readWish reads the body of POST /bookings.
-func readWish(c echo.Context) (Booking, error) {
-	o, err := httpserver.DecodeObject(c)
-	if err != nil {
-		return Booking{}, err
-	}
-	b := Booking{
-		Seat:     o.Int("seat", 1, tickets.MaxSeat),
-		Customer: o.Text("customer", 1, 200),
-		Amount:   httpserver.Field(o, "amount", readAmount),
-		Status:   Pending,
-	}
-	return b, o.Err()
-}
-
-func readAmount(raw json.RawMessage) (tickets.Amount, error) {
-	var a tickets.Amount
-	highest := tickets.AmountFromMinor(maxAmount * 100)
-	if err := a.UnmarshalJSON(raw); err != nil || !a.IsPositive() || a.Cmp(highest) > 0 {
-		return a, errors.New("must be a number above 0 and at most 1000000, with at most two decimals")
-	}
-	return a, nil
-}
-
 // answerWithin is how long a client of POST /bookings waits for its answer at
 // most, beyond the wait that it asked for. The contract says 10 s.
 const answerWithin = 9 * time.Second
 
-// postBooking books, waits for the outcome if the client prefers that, and
-// answers 202.
+// headerReplayed says that an answer repeats an earlier booking.
+const headerReplayed = "Idempotent-Replayed"
+
+// postBooking reads the request, books, waits for the outcome if the client
+// prefers that, and answers 202.
 func (s *Service) postBooking(c echo.Context) error {
-	wish, err := readWish(c)
-	if err != nil {
-		return err
-	}
-	key, err := idempotencyKey(c)
-	if err != nil {
-		return err
-	}
-	wait, err := preferredWait(c)
+	ask, err := readRequest(c)
 	if err != nil {
 		return err
 	}
@@ -89,11 +58,11 @@ func (s *Service) postBooking(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, answerWithin+wait)
+	ctx, cancel := context.WithTimeout(ctx, answerWithin+ask.wait)
 	defer cancel()
-	waiting := waiter{in: s.waiters, wait: wait}
+	waiting := waiter{in: s.waiters, wait: ask.wait}
 	defer waiting.stop()
-	b, replayed, err := s.book(ctx, wish, key, waiting.watch)
+	b, replayed, err := s.book(ctx, ask, waiting.watch)
 	if err != nil {
 		return err
 	}
@@ -106,6 +75,33 @@ func (s *Service) postBooking(c echo.Context) error {
 	s.metrics.answer(ctx, http.StatusAccepted)
 	c.Response().Header().Set(echo.HeaderLocation, "/bookings/"+b.ID.String())
 	return c.JSON(http.StatusAccepted, toJSON(b))
+}
+
+// getBooking shows one booking, after its outcome or the wait.
+func (s *Service) getBooking(c echo.Context) error {
+	id, err := uuid.Parse(c.Param("id"))
+	if err != nil {
+		return httpserver.NotFound("There is no such booking: its id is a UUID.")
+	}
+	wait, err := queriedWait(c)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	waiting := waiter{in: s.waiters, wait: wait}
+	defer waiting.stop()
+	waiting.watch(id) // before the look, so that no outcome slips between
+	b, err := s.store.Get(ctx, id)
+	if err == nil {
+		b, err = s.awaitOutcome(ctx, b, &waiting)
+	}
+	if errors.Is(err, store.ErrNotFound) {
+		return httpserver.NotFound("There is no booking " + id.String() + ".")
+	}
+	if err != nil {
+		return storeDown(err)
+	}
+	return c.JSON(http.StatusOK, toJSON(b))
 }
 
 type pageJSON struct {
@@ -124,28 +120,12 @@ func (s *Service) listBookings(c echo.Context) error {
 	default:
 		return httpserver.BadQuery("status", "must be Pending, Confirmed, Rejected or Cancelled")
 	}
-	ctx, cancel := context.WithTimeout(c.Request().Context(), storeTimeout)
+	ctx, cancel := context.WithTimeout(c.Request().Context(), store.Timeout)
 	defer cancel()
-	found, err := s.store.list(ctx, status, page.After, page.Limit+1)
+	found, err := s.store.List(ctx, status, page.After, page.Limit+1)
 	if err != nil {
 		return storeDown(err)
 	}
-	shown, next := httpserver.Cut(found, page.Limit, func(b Booking) string { return b.ID.String() }, toJSON)
+	shown, next := httpserver.Cut(found, page.Limit, func(b row.Booking) string { return b.ID.String() }, toJSON)
 	return c.JSON(http.StatusOK, pageJSON{Bookings: shown, Next: next})
-}
-
-func (s *Service) getStats(c echo.Context) error {
-	stats := s.door.stats()
-	stats.Instance = s.cfg.Instance
-	stats.Confirmed, stats.Rejected, stats.Cancelled = s.counts.confirmed.Load(), s.counts.rejected.Load(), s.counts.cancelled.Load()
-	stats.Redriven, stats.Conflicts = s.counts.redriven.Load(), s.counts.conflicts.Load()
-	stats.Broker = "ok"
-	if err := s.broker.Ready(); err != nil {
-		stats.Broker = err.Error()
-	}
-	for _, f := range s.readiness.Known(c.Request().Context()) {
-		stats.NotReady = append(stats.NotReady, f.Name)
-	}
-	stats.Stalled = int(s.counts.stalled.Load())
-	return c.JSON(http.StatusOK, stats)
 }

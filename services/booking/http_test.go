@@ -73,7 +73,7 @@ func TestBadBookings(t *testing.T) {
 		if page := decode[pageJSON](t, r.do(http.MethodGet, "/bookings", "")); len(page.Bookings) != 0 {
 			t.Errorf("bad input left %d bookings", len(page.Bookings))
 		}
-		if s := r.door.stats(); s.Active+s.Waiting != 0 || s.Accepted != 0 {
+		if s := r.door.Stats(); s.Active+s.Waiting != 0 || s.Accepted != 0 {
 			t.Errorf("bad input took places: %+v", s)
 		}
 	})

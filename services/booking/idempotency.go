@@ -5,59 +5,34 @@ import (
 	"errors"
 	"net/http"
 	"sync"
-	"time"
 
 	"github.com/google/uuid"
-	"github.com/labstack/echo/v4"
 
 	"boxoffice/internal/database"
 	"boxoffice/internal/httpserver"
+	"boxoffice/services/booking/internal/door"
+	"boxoffice/services/booking/internal/row"
+	"boxoffice/services/booking/internal/store"
 )
-
-// headerReplayed says that an answer repeats an earlier booking.
-const headerReplayed = "Idempotent-Replayed"
-
-// keyLookup bounds the lookup of a key, the one that a request costs a full door.
-const keyLookup = 2 * time.Second
-
-// idempotencyKey reads Idempotency-Key; "" if there is none.
-func idempotencyKey(c echo.Context) (string, error) {
-	values := c.Request().Header.Values("Idempotency-Key")
-	if len(values) == 0 {
-		return "", nil
-	}
-	key := values[0]
-	ok := len(values) == 1 && len(key) >= 1 && len(key) <= 255
-	for _, r := range []byte(key) {
-		ok = ok && r > ' ' && r < 0x7f
-	}
-	if !ok {
-		return "", &httpserver.Problem{
-			Type: httpserver.TypeMalformed, Title: "Malformed request", Status: http.StatusBadRequest, Detail: "A header is wrong.",
-			Errors: []httpserver.FieldError{{Field: "Idempotency-Key", Detail: "must be 1 to 255 visible ASCII characters, once"}},
-		}
-	}
-	return key, nil
-}
 
 // replay returns the booking that was made with the key before, if there is
 // one. Where that cannot be known the outcome is unknown, for an earlier request
 // with the key may have booked.
-func (s *Service) replay(ctx context.Context, key string, wish Booking, watch func(uuid.UUID)) (Booking, bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, keyLookup)
+func (s *Service) replay(ctx context.Context, ask request, watch func(uuid.UUID)) (row.Booking, bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, store.KeyLookup)
 	defer cancel()
-	found, err := s.store.byKey(ctx, key)
+	found, err := s.store.ByKey(ctx, ask.key)
 	switch {
 	case database.MissingTable(err): // the service has never worked on this database
-		return Booking{}, false, s.refuse(ctx, starting)
+		return row.Booking{}, false, s.refuse(ctx, door.Starting)
 	case err != nil:
-		return Booking{}, false, s.unknownOutcome(ctx, key, err)
-	case found == nil && s.door.doubtsKey(key):
-		return Booking{}, false, s.unknownOutcome(ctx, key, errStillRunning)
+		return row.Booking{}, false, s.unknownOutcome(ctx, ask.key, err)
+	case found == nil && s.door.DoubtsKey(ask.key):
+		return row.Booking{}, false, s.unknownOutcome(ctx, ask.key, errStillRunning)
 	case found == nil:
-		return Booking{}, false, nil
-	case found.Seat != wish.Seat || found.Customer != wish.Customer || found.Amount != wish.Amount:
-		return Booking{}, false, &httpserver.Problem{
+		return row.Booking{}, false, nil
+	case found.Seat != ask.wish.Seat || found.Customer != ask.wish.Customer || found.Amount != ask.wish.Amount:
+		return row.Booking{}, false, &httpserver.Problem{
 			Type: TypeKeyReused, Title: "Key reused", Status: http.StatusUnprocessableEntity,
 			Detail: "This Idempotency-Key was used for another booking.",
 			Errors: []httpserver.FieldError{{Field: "Idempotency-Key", Detail: "belongs to a booking with another seat, customer or amount"}},
@@ -65,7 +40,7 @@ func (s *Service) replay(ctx context.Context, key string, wish Booking, watch fu
 	}
 	if found.Status == Pending {
 		watch(found.ID)
-		if now, err := s.store.get(ctx, found.ID); err == nil { // no outcome slips between the lookup and the watch
+		if now, err := s.store.Get(ctx, found.ID); err == nil { // no outcome slips between the lookup and the watch
 			found = &now
 		}
 	}

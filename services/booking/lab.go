@@ -46,12 +46,12 @@ func (s *Service) withFaults(c echo.Context) (context.Context, error) {
 
 // postDrain closes the door, as SIGTERM does, but the service goes on.
 func (s *Service) postDrain(c echo.Context) error {
-	s.door.drain(true)
+	s.door.Drain(true)
 	return c.NoContent(http.StatusNoContent)
 }
 
 func (s *Service) postResume(c echo.Context) error {
-	s.door.drain(false)
+	s.door.Drain(false)
 	return c.NoContent(http.StatusNoContent)
 }
 
@@ -63,13 +63,13 @@ func (s *Service) postReset(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if stats := s.door.stats(); !s.recovered.Load() || stats.Accepting || stats.Active+stats.Waiting+stats.Overdue > 0 {
+	if stats := s.door.Stats(); !s.door.Restored() || stats.Accepting || stats.Active+stats.Waiting+stats.Overdue > 0 {
 		return notQuiet()
 	}
 	if checkOnly {
 		return c.NoContent(http.StatusNoContent)
 	}
-	if err := s.store.reset(c.Request().Context()); err != nil {
+	if err := s.store.Reset(c.Request().Context()); err != nil {
 		return storeDown(err)
 	}
 	return c.NoContent(http.StatusNoContent)

@@ -128,7 +128,7 @@ func TestAScriptBesideTooMuchBaggageIsRefused(t *testing.T) {
 				t.Errorf("%s, without a script: %d %s", name, w.Code, w.Body)
 			}
 		}
-		if s := r.door.stats(); s.Accepted != 5 || len(decode[pageJSON](t, r.do(http.MethodGet, "/bookings", "")).Bookings) != 5 {
+		if s := r.door.Stats(); s.Accepted != 5 || len(decode[pageJSON](t, r.do(http.MethodGet, "/bookings", "")).Bookings) != 5 {
 			t.Errorf("refused bookings were stored: %+v", s)
 		}
 		stop()

@@ -64,7 +64,7 @@ func TestAWrongScriptIsNamed(t *testing.T) {
 				t.Errorf("%.40q: %s", script, p.Errors[0].Detail)
 			}
 		}
-		if s := r.door.stats(); s.Accepted != 0 {
+		if s := r.door.Stats(); s.Accepted != 0 {
 			t.Errorf("%+v", s)
 		}
 	})

@@ -38,7 +38,7 @@ func (s *Service) newMetrics() *metrics {
 	conflicts, _ := meter.Int64ObservableCounter("boxoffice.bookings.conflicts",
 		metric.WithDescription("Outcomes that contradicted their booking's."))
 	_, _ = meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
-		d := s.door.stats()
+		d := s.door.Stats()
 		for budget, n := range map[string][2]int{
 			"active": {d.Active, d.ActiveLimit}, "waiting": {d.Waiting, d.WaitingLimit}, "overdue": {d.Overdue, s.cfg.Limits.Overdue},
 		} {

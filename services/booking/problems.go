@@ -8,6 +8,7 @@ import (
 
 	"boxoffice/internal/httpserver"
 	"boxoffice/internal/incident"
+	"boxoffice/services/booking/internal/door"
 )
 
 // The types of the door's refusals. Clients may rely on them.
@@ -21,32 +22,37 @@ const (
 	TypeKeyReused   = "urn:boxoffice:problem:key-reused"      // 422: the Idempotency-Key belongs to another booking
 	retryWhenClosed = 5 * time.Second
 	retryWhenNew    = 2 * time.Second
+	retryWhenKnown  = time.Second // what is unknown is looked up every second
 )
 
 // refuse says why the door takes no booking.
-func (s *Service) refuse(ctx context.Context, r refusal) error {
+func (s *Service) refuse(ctx context.Context, r door.Refusal) error {
 	p := &httpserver.Problem{Status: http.StatusServiceUnavailable, RetryAfter: retryWhenClosed}
 	switch r {
-	case draining:
+	case door.Draining:
 		p.Type, p.Title, p.Detail = TypeDraining, "Draining", "No bookings are taken at the moment. Nothing was booked."
-	case starting:
+	case door.Starting:
 		p.Type, p.Title, p.RetryAfter = TypeStarting, "Starting", retryWhenNew
 		p.Detail = "The service is starting, and takes no bookings yet. Nothing was booked."
-	case full:
+	case door.Full:
 		if why := s.stopped(); why != "" {
 			p.Type, p.Title, p.Detail = TypeStopped, "Stopped", "Every place is taken, and "+why+". Nothing was booked."
 			break
 		}
 		p.Type, p.Title, p.Status = TypeBusy, "Busy", http.StatusTooManyRequests
 		p.Detail = "Every place is taken. Nothing was booked; try again later."
-		p.RetryAfter = s.door.retryAfter()
-	case admitted:
+		p.RetryAfter = s.door.RetryAfter()
+	case door.Admitted:
 	}
 	s.incidents.Report(ctx, incident.Condition{
 		Begins: fmt.Sprintf("the door answers %d: %s", p.Status, p.Title),
 		Ends:   fmt.Sprintf("the door no longer answers %d: %s", p.Status, p.Title),
 	}, nil)
-	s.door.refused(p.Status)
+	if p.Status == http.StatusTooManyRequests {
+		s.door.Throttled()
+	} else {
+		s.door.Unavailable()
+	}
 	s.metrics.answer(ctx, p.Status)
 	return p
 }
@@ -57,7 +63,7 @@ func (s *Service) stopped() string {
 	if err := s.broker.Ready(); err != nil {
 		return "the broker cannot be published to"
 	}
-	if s.door.idleFor() >= s.cfg.StallAfter {
+	if s.door.IdleFor() >= s.cfg.StallAfter {
 		return "nothing has finished for " + s.cfg.StallAfter.String()
 	}
 	return ""
@@ -79,7 +85,8 @@ func (s *Service) unknownOutcome(ctx context.Context, key string, cause error) e
 	}
 	s.metrics.answer(ctx, http.StatusGatewayTimeout)
 	return &httpserver.Problem{
-		Type: TypeUnknown, Title: "Unknown outcome", Status: http.StatusGatewayTimeout, Detail: detail, Cause: cause,
+		Type: TypeUnknown, Title: "Unknown outcome", Status: http.StatusGatewayTimeout, Detail: detail,
+		RetryAfter: retryWhenKnown, Cause: cause,
 	}
 }
 

@@ -26,17 +26,13 @@ func TestResetByAnotherReplicaFreesSlots(t *testing.T) {
 		a.publish(tickets.PaymentSucceeded{BookingID: x.ID})
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
-		if s := a.door.stats(); s.Active+s.Overdue != 0 {
+		if s := a.door.Stats(); s.Active+s.Overdue != 0 {
 			t.Errorf("slot lost for good: %+v", s)
 		}
 	})
 }
 
 func TestPostAndGetAgree(t *testing.T) {
-	r := newRig(t, testConfig())
-	r.door.now = time.Now
-	d := r.door
-	_ = d
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, testConfig())
 		r.run()

@@ -56,20 +56,6 @@ func TestAConfirmedBookingIsNotUndone(t *testing.T) {
 	})
 }
 
-// restore: an older booking that was adopted, not started, takes the active slot of a younger one that had started; its outcome then frees nothing.
-func TestOutcomeOfRestoredWaiting(t *testing.T) {
-	d := newDoor(Limits{Active: 1, Waiting: 4, Overdue: 1})
-	adopted, own := newOrder(1), newOrder(2)
-	adopted.started = time.Time{}
-	start := d.restore([]order{adopted, own}, time.Minute)
-	d.drain(false)
-	t.Logf("started after the restart: %d; running in the queues: own (published before) and adopted, limit active 1", len(start))
-	d.finish(own.ID)
-	if s := d.stats(); s.Waiting != 0 {
-		t.Errorf("the outcome of a started booking is in, its place is not free: %+v, held by reconcile: %v", s, d.held())
-	}
-}
-
 func TestANewbornIsNotRobbed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := testConfig()
@@ -85,24 +71,10 @@ func TestANewbornIsNotRobbed(t *testing.T) {
 		}
 		time.Sleep(1500 * time.Millisecond)
 		synctest.Wait()
-		if s := a.door.stats(); s.Active+s.Waiting > 0 {
-			t.Errorf("a alive 1.5 s old replica is robbed: a has %d active, %d waiting; b still counts %d waiting", s.Active, s.Waiting, b.door.stats().Waiting)
+		if s := a.door.Stats(); s.Active+s.Waiting > 0 {
+			t.Errorf("a alive 1.5 s old replica is robbed: a has %d active, %d waiting; b still counts %d waiting", s.Active, s.Waiting, b.door.Stats().Waiting)
 		}
 	})
-}
-
-func TestResumeBeforeRecover(t *testing.T) {
-	d := newDoor(Limits{Active: 1, Waiting: 4, Overdue: 1})
-	d.drain(false) // POST /lab/resume while the service still prepares
-	o, no := d.reserve(order{})
-	if no != admitted {
-		return
-	}
-	d.commit(o.ID)
-	d.restore([]order{o}, time.Minute) // recover reads it from the store
-	if s := d.stats(); s.Active+s.Waiting+s.Overdue != 1 {
-		t.Errorf("one booking has %d places: %+v", s.Active+s.Waiting+s.Overdue, s)
-	}
 }
 
 // The database hangs; keyed requests came; SIGTERM.
@@ -113,7 +85,7 @@ func TestStopWithHungDatabase(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- r.Run(ctx) }()
 		synctest.Wait()
-		hold, err := r.store.db.Conn(t.Context()) // the pool's only connection: everybody else waits for it
+		hold, err := r.db.Conn(t.Context()) // the pool's only connection: everybody else waits for it
 		if err != nil {
 			t.Fatal(err)
 		}

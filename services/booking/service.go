@@ -13,12 +13,9 @@ package booking
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io/fs"
 	"log/slog"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"boxoffice/internal/httpserver"
@@ -27,7 +24,24 @@ import (
 	"boxoffice/internal/retry"
 	"boxoffice/internal/telemetry"
 	"boxoffice/messaging"
+	"boxoffice/services/booking/internal/door"
+	"boxoffice/services/booking/internal/row"
+	"boxoffice/services/booking/internal/store"
 	"boxoffice/tickets"
+)
+
+// Limits are the budgets of the door.
+type Limits = door.Limits
+
+// Status is where a booking stands.
+type Status = row.Status
+
+// The states of a booking: Pending until one of the others is its outcome.
+const (
+	Pending   = row.Pending
+	Confirmed = row.Confirmed
+	Rejected  = row.Rejected
+	Cancelled = row.Cancelled
 )
 
 // Config is how the service behaves.
@@ -46,25 +60,23 @@ type Service struct {
 	broker  messaging.Broker
 	tel     *telemetry.Telemetry
 	log     *slog.Logger
-	store   *store
-	door    *door
+	store   *store.Store
+	door    *door.Door
 	starter *starter
 	waiters *waiters
 	keys    *inProgress
 	counts  outcomes
-	unsure  *unsure
 	metrics *metrics
 	handler http.Handler
 
 	incidents *incident.Log
 	readiness *httpserver.Readiness
 
-	recovered atomic.Bool // the door was opened
-	missed    missed
-	// Of lookAfterOthers alone: when it last said that it is alive; until when it
-	// leaves the others alone.
-	lastSeen, patient time.Time
-	ahead             map[sighting]time.Time // since when replicas stand there as seen in the future
+	hurried context.Context //nolint:containedctx // it ends when requests are to be answered, known outcome or not
+	hurry   context.CancelFunc
+
+	missed  missed
+	absence absence
 }
 
 // New makes the service. It does nothing until Run; its Handler answers from
@@ -76,14 +88,14 @@ func New(cfg Config, deps participant.Deps) *Service {
 		broker:      deps.Broker,
 		tel:         deps.Telemetry,
 		log:         deps.Telemetry.Logger,
-		store:       newStore(deps.DB, cfg.Instance, cfg.SagaDeadline),
-		door:        newDoor(cfg.Limits),
+		store:       store.New(deps.DB, cfg.Instance, cfg.SagaDeadline, steady(time.Now())),
 		starter:     newStarter(max(64, cfg.Limits.Active+cfg.Limits.Overdue)),
 		waiters:     newWaiters(),
 		keys:        newInProgress(),
-		unsure:      newUnsure(),
-		incidents:   incident.New(deps.Telemetry.Logger),
+		incidents:   deps.Telemetry.Incidents,
 	}
+	s.door = door.New(cfg.Limits, s.starter.add)
+	s.hurried, s.hurry = context.WithCancel(context.Background()) //nolint:gosec // Drain calls it
 	s.metrics = s.newMetrics()
 	e, readiness := s.HTTP(httpserver.Check{Name: "door", Check: s.opened})
 	s.readiness = readiness
@@ -100,10 +112,15 @@ func New(cfg Config, deps participant.Deps) *Service {
 	return s
 }
 
+// steady is a clock that was right when it began, and that nobody sets since.
+func steady(began time.Time) func() time.Time {
+	return func() time.Time { return began.Add(time.Since(began)) }
+}
+
 // opened is whether the door was opened: not before the bookings of an earlier
 // run have their places.
 func (s *Service) opened(context.Context) error {
-	if !s.recovered.Load() {
+	if !s.door.Restored() {
 		return errors.New("still taking up the bookings of an earlier run")
 	}
 	return nil
@@ -112,12 +129,18 @@ func (s *Service) opened(context.Context) error {
 // Handler serves the HTTP of the service.
 func (s *Service) Handler() http.Handler { return s.handler }
 
+// drainAnswer is how long a commit may take once the service is to stop. It is
+// shorter than what its HTTP server gives to requests that run.
+const drainAnswer = 3 * time.Second
+
 // Drain closes the door: POST /bookings answers 503 from now on, clients that
-// wait for an outcome are answered, and the sagas go on. Call it before the
+// wait for an outcome are answered, those whose commit has no answer are told so
+// soon, and the sagas go on. Call it before the
 // HTTP server is shut down.
 func (s *Service) Drain() {
-	s.door.drain(true)
+	s.door.Drain(true)
 	s.waiters.release()
+	time.AfterFunc(drainAnswer, s.hurry)
 }
 
 // Run works until ctx ends, and returns when nothing of it runs any more:
@@ -125,10 +148,10 @@ func (s *Service) Drain() {
 //	POST /bookings → door → bookings row → starter ⇒ BookingCreated
 //	⇒ PaymentSucceeded, PaymentFailed, SeatRejected, SeatReleased → row → door
 func (s *Service) Run(ctx context.Context) error {
-	defer s.store.close()
-	migrations, err := fs.Sub(migrationFiles, "migrations")
+	defer s.store.Close()
+	migrations, err := store.Migrations()
 	if err != nil {
-		return fmt.Errorf("migrations: %w", err)
+		return err
 	}
 	if err := s.Migrate(ctx, migrations); err != nil {
 		return participant.Stopped(ctx, err)
@@ -141,11 +164,7 @@ func (s *Service) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop() // Consume may fail by itself
 	background.Go(func() { s.startSagas(ctx) })
-	background.Go(func() { s.every(ctx, time.Second, "looking up outcomes of other replicas", s.free) })
-	background.Go(func() { s.every(ctx, time.Second, "resolving unknown outcomes", s.resolveDoubts) })
-	background.Go(func() { s.every(ctx, time.Second, "looking for overdue bookings", s.redriveOverdue) })
-	background.Go(func() { s.every(ctx, heartbeat, "looking after other replicas", s.lookAfterOthers) })
-	background.Go(func() { s.every(ctx, waitersLook, "looking up the outcomes that clients wait for", s.wakeOthers) })
+	s.look(ctx, &background)
 	// Bookings are taken before the broker is there: their events are published from the rows later.
 	if err := s.Declare(ctx); err != nil {
 		return participant.Stopped(ctx, err)

@@ -19,6 +19,7 @@ import (
 	"boxoffice/internal/telemetry"
 	"boxoffice/messaging"
 	"boxoffice/messaging/inproc"
+	"boxoffice/services/booking/internal/row"
 	"boxoffice/tickets"
 )
 
@@ -28,6 +29,7 @@ type rig struct {
 	*Service
 	t      *testing.T
 	server *inproc.Server
+	db     *database.DB
 	url    string // of the database
 	others *messaging.Publisher
 }
@@ -73,7 +75,7 @@ func restart(t *testing.T, cfg Config, r *rig) *rig {
 	})
 	return &rig{
 		Service: New(cfg, participant.Deps{DB: db, Broker: conn, Telemetry: tel}),
-		t:       t, server: r.server, url: r.url,
+		t:       t, server: r.server, db: db, url: r.url,
 		others: participanttest.Anybody(t, others),
 	}
 }
@@ -85,7 +87,7 @@ func (r *rig) run() (stop func()) {
 	done := make(chan error, 1)
 	go func() { done <- r.Run(ctx) }()
 	synctest.Wait()
-	if !r.door.stats().Accepting {
+	if !r.door.Stats().Accepting {
 		r.t.Fatal("the service does not take bookings")
 	}
 	stopped := false
@@ -150,6 +152,18 @@ func decode[T any](t *testing.T, w *httptest.ResponseRecorder) (v T) {
 		t.Fatalf("%d %s: %v", w.Code, w.Body, err)
 	}
 	return v
+}
+
+// newOrder is a booking that has no place in any door.
+func newOrder(seat int) row.Order {
+	now := time.Now()
+	return row.Order{
+		Booking: row.Booking{
+			ID: uuid.Must(uuid.NewV7()), Seat: seat, Customer: "olena", Amount: tickets.MustAmount("450"),
+			Status: Pending, CreatedAt: now, UpdatedAt: now,
+		},
+		Carrier: row.Carrier{},
+	}
 }
 
 func TestBookingTakesItsOutcome(t *testing.T) {
@@ -228,7 +242,7 @@ func TestAcceptedBookingsAreStartedWhenTheBrokerIsBack(t *testing.T) {
 		if n := r.created(); n != 4 {
 			t.Errorf("%d published after the restart, not the four that may be active", n)
 		}
-		if s := r.door.stats(); s.Active != 4 || s.Waiting != 2 {
+		if s := r.door.Stats(); s.Active != 4 || s.Waiting != 2 {
 			t.Errorf("%+v", s)
 		}
 	})
@@ -295,12 +309,12 @@ func TestOutcomesOfAnotherReplicaFreeTheSlots(t *testing.T) {
 		b := r.book("5")
 		synctest.Wait()
 		other := restart(t, testConfig(), r)
-		if _, err := other.store.settle(t.Context(), outcome{id: b.ID, status: Confirmed}); err != nil {
+		if _, err := other.store.Settle(t.Context(), row.Outcome{ID: b.ID, Status: Confirmed}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		if s := r.door.stats(); s.Active != 0 {
+		if s := r.door.Stats(); s.Active != 0 {
 			t.Errorf("%+v", s)
 		}
 	})

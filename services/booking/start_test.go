@@ -18,9 +18,9 @@ func TestStartingIsNotDraining(t *testing.T) {
 		if w := r.do(http.MethodPost, "/lab/reset", ""); w.Code != http.StatusConflict { // nobody knows yet what runs
 			t.Errorf("reset: %d %s", w.Code, w.Body)
 		}
-		r.door.drain(true)
+		r.door.Drain(true)
 		r.refused(503, TypeDraining)
-		r.door.drain(false)
+		r.door.Drain(false)
 		r.run()
 		if w := r.post(t.Context(), 5, "Idempotency-Key: k"); w.Code != http.StatusAccepted {
 			t.Errorf("%d %s", w.Code, w.Body)

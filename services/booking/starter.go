@@ -11,13 +11,14 @@ import (
 	"boxoffice/internal/incident"
 	"boxoffice/internal/lab"
 	"boxoffice/internal/retry"
+	"boxoffice/services/booking/internal/row"
 )
 
-// starter begins sagas: it publishes the BookingCreated of each order that it
-// is given, from its row, and keeps at it until the broker has confirmed it.
+// starter begins sagas: it publishes the BookingCreated of each order that the
+// door hands over, from its row, and keeps at it until the broker has confirmed it.
 type starter struct {
 	mu     sync.Mutex
-	orders []order
+	orders []row.Order
 	wake   chan struct{}
 	slots  chan struct{} // one for each that is being started
 
@@ -30,13 +31,11 @@ func newStarter(atATime int) *starter {
 	return &starter{wake: make(chan struct{}, 1), slots: make(chan struct{}, atATime)}
 }
 
-// add hands over orders to be started. The door bounds how many there are.
-func (s *starter) add(orders ...order) {
-	if len(orders) == 0 {
-		return
-	}
+// add takes note of an order that is to be started. The door, which bounds how
+// many there are, calls it while it is locked.
+func (s *starter) add(o row.Order) {
 	s.mu.Lock()
-	s.orders = append(s.orders, orders...)
+	s.orders = append(s.orders, o)
 	s.mu.Unlock()
 	select {
 	case s.wake <- struct{}{}:
@@ -44,7 +43,7 @@ func (s *starter) add(orders ...order) {
 	}
 }
 
-func (s *starter) take() []order {
+func (s *starter) take() []row.Order {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	orders := s.orders
@@ -55,7 +54,7 @@ func (s *starter) take() []order {
 // run starts orders with begin, each on a goroutine of its own, until ctx
 // ends, and returns when none is left running. What is not started by then is
 // started from its row after a restart.
-func (s *starter) run(ctx context.Context, begin func(context.Context, order)) {
+func (s *starter) run(ctx context.Context, begin func(context.Context, row.Order)) {
 	var running sync.WaitGroup
 	defer running.Wait()
 	for {
@@ -80,25 +79,25 @@ func (s *starter) run(ctx context.Context, begin func(context.Context, order)) {
 
 // notStarting returns the condition that the broker or the database is away.
 func notStarting() incident.Condition {
-	return incident.Condition{Begins: "sagas cannot be started; trying again", Ends: "sagas are started again", Lasting: true}
+	return incident.Condition{Begins: "sagas cannot be started; trying again", Ends: "sagas are started again"}
 }
 
 // begin notes the start of an order in its row and publishes its first event,
 // for as long as it takes. It is safe to repeat.
-func (s *Service) begin(ctx context.Context, o order) {
-	ctx = s.tel.Propagator.Extract(ctx, propagation.MapCarrier(o.carrier))
-	if o.again {
+func (s *Service) begin(ctx context.Context, o row.Order) {
+	ctx = s.tel.Propagator.Extract(ctx, propagation.MapCarrier(o.Carrier))
+	if o.Again {
 		ctx = lab.Without(ctx)
 	}
 	failed := func(err error, _ time.Duration) { s.incidents.Report(ctx, notStarting(), err, "booking", o.ID) }
 	err := retry.Telling(ctx, failed, func(ctx context.Context) error {
-		if !o.noted { // it waited: its row does not know yet
-			mine, err := s.store.start(ctx, o)
+		if !o.Started { // it waited: its row does not know yet
+			mine, err := s.store.Start(ctx, o)
 			if err != nil {
 				return err
 			}
 			if !mine {
-				s.starter.add(s.door.giveBack(o.ID)...)
+				s.door.GiveBack(o.ID)
 				return nil
 			}
 		}
@@ -106,9 +105,7 @@ func (s *Service) begin(ctx context.Context, o order) {
 	})
 	if err != nil {
 		s.starter.unstarted.Add(1)
-		return
 	}
-	s.incidents.Over(ctx, notStarting())
 }
 
 // startSagas runs the starter until ctx ends.
@@ -123,8 +120,8 @@ func (s *Service) startSagas(ctx context.Context) {
 const publishTimeout = 30 * time.Second
 
 // publish publishes the first event of an order.
-func (s *Service) publish(ctx context.Context, o order) error {
+func (s *Service) publish(ctx context.Context, o row.Order) error {
 	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
 	defer cancel()
-	return s.Publisher.Publish(ctx, o.created())
+	return s.Publisher.Publish(ctx, o.Created())
 }

@@ -3,7 +3,8 @@ package booking
 import (
 	"net/http"
 	"sync/atomic"
-	"time"
+
+	"github.com/labstack/echo/v4"
 )
 
 // outcomes counts what this replica has seen since it started.
@@ -26,7 +27,9 @@ func (o *outcomes) settled(s Status) {
 	}
 }
 
-// Stats is the state of one replica, as GET /stats shows it.
+// Stats is the state of one replica, as GET /stats shows it. Its counters are
+// of what this replica has seen since it started, and best effort: an outcome
+// whose commit was never answered is counted by nobody. The rows say the truth.
 type Stats struct {
 	Instance     string `json:"instance"`
 	Accepting    bool   `json:"accepting"`
@@ -50,78 +53,21 @@ type Stats struct {
 	NotReady []string `json:"notReady,omitempty"` // the parts that GET /ready names
 }
 
-// stats is the door's part of Stats.
-func (d *door) stats() Stats {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return Stats{
-		Accepting: d.restored && !d.draining,
-		Active:    len(d.active), Waiting: len(d.waiting), Overdue: len(d.overdue), MaxActive: d.maxActive,
-		ActiveLimit: d.limits.Active, WaitingLimit: d.limits.Waiting,
-		Accepted: d.counts.accepted, Throttled: d.counts.throttled, Unavailable: d.counts.unavailable,
+func (s *Service) getStats(c echo.Context) error {
+	d := s.door.Stats()
+	stats := Stats{
+		Instance: s.cfg.Instance, Accepting: d.Accepting,
+		Active: d.Active, Waiting: d.Waiting, ActiveLimit: d.ActiveLimit, WaitingLimit: d.WaitingLimit, MaxActive: d.MaxActive,
+		Accepted: d.Accepted, Throttled: d.Throttled, Unavailable: d.Unavailable,
+		Confirmed: s.counts.confirmed.Load(), Rejected: s.counts.rejected.Load(), Cancelled: s.counts.cancelled.Load(),
+		Overdue: d.Overdue, Stalled: int(s.counts.stalled.Load()),
+		Redriven: s.counts.redriven.Load(), Conflicts: s.counts.conflicts.Load(), Broker: "ok",
 	}
-}
-
-// refused counts a refusal.
-func (d *door) refused(status int) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if status == http.StatusTooManyRequests {
-		d.counts.throttled++
-	} else {
-		d.counts.unavailable++
+	if err := s.broker.Ready(); err != nil {
+		stats.Broker = err.Error()
 	}
-}
-
-// idleFor is how long nothing has finished, counted from the later of the last
-// finish and the start of the oldest active booking.
-func (d *door) idleFor() time.Duration {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	var oldest time.Time
-	for _, s := range d.active {
-		if oldest.IsZero() || s.since.Before(oldest) {
-			oldest = s.since
-		}
+	for _, f := range s.readiness.Known(c.Request().Context()) {
+		stats.NotReady = append(stats.NotReady, f.Name)
 	}
-	from := d.lastFinish
-	if oldest.After(from) {
-		from = oldest
-	}
-	if from.IsZero() {
-		return 0
-	}
-	return d.now().Sub(from)
-}
-
-// unknownPace is when to come back to a door of which nobody knows when it will
-// have room.
-const unknownPace = 10 * time.Second
-
-// retryAfter estimates when there will be room for the next client that is
-// refused: each is promised the next place that becomes free at the pace of the
-// door, so that all of them do not come back at once. It is at least a second,
-// and at most the time in which everything that is here now has finished. While
-// there is a pause that may end at any moment, it is no more than unknownPace.
-func (d *door) retryAfter() time.Duration {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	now, perSecond := d.now(), d.pace.perSecond()
-	if perSecond == 0 {
-		return unknownPace
-	}
-	each := time.Duration(float64(time.Second) / perSecond)
-	if d.promised.Before(now) {
-		d.promised = now
-	}
-	d.promised = d.promised.Add(each)
-	here := len(d.active) + len(d.waiting) + len(d.overdue)
-	most := min(time.Minute, time.Duration(here)*each)
-	if d.pace.paused || now.Sub(d.lastFinish) > longPause {
-		most = min(most, unknownPace)
-	}
-	if d.promised.Sub(now) > most {
-		d.promised = now.Add(most)
-	}
-	return max(time.Second, d.promised.Sub(now))
+	return c.JSON(http.StatusOK, stats)
 }

@@ -84,7 +84,7 @@ func TestAHangingLookupOfTheOutcome(t *testing.T) {
 		began := time.Now()
 		go func() { // another replica commits the outcome
 			time.Sleep(19 * time.Second)
-			r.waiters.wake(r.door.held()[0], nil)
+			r.waiters.wake(r.door.Held()[0], nil)
 		}()
 		if w := r.post(t.Context(), 1, "Prefer: wait=20"); w.Code != 202 || time.Since(began) > 30*time.Second {
 			t.Errorf("%d after %s: %s", w.Code, time.Since(began), w.Body)
@@ -124,7 +124,7 @@ func TestAnUnknownOutcomeWithoutAKeyIsRemoved(t *testing.T) {
 		if w.Code != 504 || !strings.Contains(w.Body.String(), "look for it in the bookings") {
 			t.Fatalf("%d %s", w.Code, w.Body)
 		}
-		if s := r.door.stats(); s.Active != 1 {
+		if s := r.door.Stats(); s.Active != 1 {
 			t.Errorf("its place is not kept meanwhile: %+v", s)
 		}
 		release()
@@ -133,7 +133,7 @@ func TestAnUnknownOutcomeWithoutAKeyIsRemoved(t *testing.T) {
 		if page := decode[pageJSON](t, r.do("GET", "/bookings", "")); len(page.Bookings) != 0 || r.created() != 0 {
 			t.Errorf("bookings %v, published %d", page.Bookings, r.created())
 		}
-		if s := r.door.stats(); s.Active != 0 {
+		if s := r.door.Stats(); s.Active != 0 {
 			t.Errorf("its place is not free: %+v", s)
 		}
 	})
@@ -182,14 +182,30 @@ func TestAnInsertThatArrivesLateRuns(t *testing.T) {
 		f.set(nil, nil)
 		time.Sleep(time.Minute) // it was looked up, was not there, and gave its place back
 		late := newOrder(1)
-		late.key, late.started, late.carrier = "k", time.Time{}, carrier{}
-		if _, err := r.store.insertAll(t.Context(), []order{late}); err != nil {
+		late.Key = "k"
+		if _, err := r.store.Insert(t.Context(), late); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(2 * heartbeat)
 		synctest.Wait()
 		if got := r.created(); got != 1 {
 			t.Errorf("published %d", got)
+		}
+	})
+}
+
+// A service that is to stop does not keep its clients, nor who stops it.
+func TestAHangingCommitIsAnsweredBeforeTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, testConfig())
+		f := makeFlaky(t, r)
+		r.run()
+		f.hang("bookings")
+		time.AfterFunc(time.Second, r.Drain)
+		for i, w := range r.postAll("Idempotency-Key: k", "X-None: 1") {
+			if w.Code != 504 || w.after > time.Second+drainAnswer {
+				t.Errorf("booking %d: %d after %s", i, w.Code, w.after)
+			}
 		}
 	})
 }

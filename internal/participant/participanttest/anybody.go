@@ -1,7 +1,7 @@
 package participanttest
 
 import (
-	"testing"
+	"testing" //nolint:depguard // it is for tests
 
 	"boxoffice/messaging"
 	"boxoffice/tickets"

@@ -1,4 +1,4 @@
-package booking
+package store
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"boxoffice/internal/database"
 	"boxoffice/internal/testserver"
+	"boxoffice/services/booking/internal/row"
 )
 
 // Two replicas settle the same bookings, in opposite order. In a table that is
@@ -19,7 +20,7 @@ func TestSettlingInOppositeOrderDoesNotDeadlock(t *testing.T) {
 	a, b := openStore(t, url, "a"), openStore(t, url, "b")
 	_, err := a.db.ExecContext(t.Context(), `
 		INSERT INTO bookings (id, seat, customer, amount, status, instance, trace_id, trace_context, created_at, updated_at)
-		SELECT gen_random_uuid(), n, 'olena', 45000, 'Pending', 'a', '', '{}', 0, 0 FROM generate_series(1, 50000) AS n`)
+		SELECT gen_random_uuid(), n, 'olena', 45000, 'row.Pending', 'a', '', '{}', 0, 0 FROM generate_series(1, 50000) AS n`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,14 +32,14 @@ func TestSettlingInOppositeOrderDoesNotDeadlock(t *testing.T) {
 		t.Fatal(err)
 	}
 	for some := range slices.Chunk(ids, size) {
-		outcomes := make([]outcome, len(some))
+		outcomes := make([]row.Outcome, len(some))
 		for i, id := range some {
-			outcomes[i] = outcome{id: id, status: Confirmed}
+			outcomes[i] = row.Outcome{ID: id, Status: row.Confirmed}
 		}
 		reversed := slices.Clone(outcomes)
 		slices.Reverse(reversed)
 		var both errgroup.Group
-		for s, outcomes := range map[*store][]outcome{a: outcomes, b: reversed} {
+		for s, outcomes := range map[*Store][]row.Outcome{a: outcomes, b: reversed} {
 			both.Go(func() error {
 				_, err := s.settleAll(context.WithoutCancel(t.Context()), outcomes)
 				return err

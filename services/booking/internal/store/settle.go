@@ -1,4 +1,4 @@
-package booking
+package store
 
 import (
 	"bytes"
@@ -10,33 +10,34 @@ import (
 	"github.com/google/uuid"
 
 	"boxoffice/internal/database"
+	"boxoffice/services/booking/internal/row"
 )
 
-// settled is what an outcome did to its booking.
-type settled struct {
-	verdict verdict
-	known   bool  // the booking exists
-	was     state // before; of an unknown booking nothing
+// Settled is what an outcome did to its booking.
+type Settled struct {
+	Verdict row.Verdict
+	Known   bool      // the booking exists
+	Was     row.State // before; of an unknown booking nothing
 	// Of a booking that changed: its new state, when, and when it was accepted.
-	now                  state
-	changedAt, createdAt time.Time
+	Now                  row.State
+	ChangedAt, CreatedAt time.Time
 }
 
-// settle applies an outcome to its booking, as state.next says.
-func (s *store) settle(ctx context.Context, o outcome) (settled, error) {
+// Settle applies an outcome to its booking, as row.State.Next says.
+func (s *Store) Settle(ctx context.Context, o row.Outcome) (Settled, error) {
 	return s.settles.Do(ctx, o)
 }
 
 // settleAll moves each booking by compare-and-set: first from the state in
 // which its outcome usually finds it, and, where that was not so, from the
 // state that it is found in, until nothing gets in between.
-func (s *store) settleAll(ctx context.Context, outcomes []outcome) ([]settled, error) {
-	results := make([]settled, len(outcomes))
+func (s *Store) settleAll(ctx context.Context, outcomes []row.Outcome) ([]Settled, error) {
+	results := make([]Settled, len(outcomes))
 	moves := make([]move, len(outcomes))
 	for i, o := range outcomes {
-		from := o.usual()
-		to, _ := from.next(o)
-		moves[i] = move{index: i, id: o.id, from: from, to: to}
+		from := o.Usual()
+		to, _ := from.Next(o)
+		moves[i] = move{index: i, id: o.ID, from: from, to: to}
 	}
 	// In one order, which is that of the locks where the table is large enough
 	// for its index: else two replicas would wait for each other in a circle.
@@ -55,7 +56,7 @@ func (s *store) settleAll(ctx context.Context, outcomes []outcome) ([]settled, e
 		var left []move
 		for _, m := range moves {
 			if createdAt, ok := moved[m.id]; ok {
-				results[m.index] = settled{changes, true, m.from, m.to, now, createdAt}
+				results[m.index] = Settled{row.Changes, true, m.from, m.to, now, createdAt}
 			} else {
 				left = append(left, m)
 			}
@@ -74,12 +75,12 @@ func (s *store) settleAll(ctx context.Context, outcomes []outcome) ([]settled, e
 type move struct {
 	index    int // of the outcome
 	id       uuid.UUID
-	from, to state
+	from, to row.State
 }
 
 // again reads the bookings that were not in the expected state, gives a result
 // to those that need no change, and returns the moves of the others.
-func (s *store) again(ctx context.Context, outcomes []outcome, left []move, results []settled) ([]move, error) {
+func (s *Store) again(ctx context.Context, outcomes []row.Outcome, left []move, results []Settled) ([]move, error) {
 	if len(left) == 0 {
 		return nil, nil
 	}
@@ -93,12 +94,12 @@ func (s *store) again(ctx context.Context, outcomes []outcome, left []move, resu
 		if !ok {
 			continue // unknown: the zero result
 		}
-		to, v := from.next(outcomes[m.index])
-		if v == changes {
+		to, v := from.Next(outcomes[m.index])
+		if v == row.Changes {
 			moves = append(moves, move{m.index, m.id, from, to})
 			continue
 		}
-		results[m.index] = settled{verdict: v, known: true, was: from}
+		results[m.index] = Settled{Verdict: v, Known: true, Was: from}
 	}
 	return moves, nil
 }
@@ -106,13 +107,13 @@ func (s *store) again(ctx context.Context, outcomes []outcome, left []move, resu
 // compareAndSet moves those bookings that are in the state that their move
 // starts from, in one statement, and returns when they were accepted. An empty
 // reason keeps the row's.
-func (s *store) compareAndSet(ctx context.Context, moves []move, now time.Time) (map[uuid.UUID]time.Time, error) {
+func (s *Store) compareAndSet(ctx context.Context, moves []move, now time.Time) (map[uuid.UUID]time.Time, error) {
 	n := len(moves)
 	ids, fromStatus, fromReleased := make([]uuid.UUID, n), make([]string, n), make([]bool, n)
 	toStatus, toReleased, reasons := make([]string, n), make([]bool, n), make([]string, n)
 	for i, m := range moves {
-		ids[i], fromStatus[i], fromReleased[i] = m.id, string(m.from.status), m.from.released
-		toStatus[i], toReleased[i], reasons[i] = string(m.to.status), m.to.released, m.to.reason
+		ids[i], fromStatus[i], fromReleased[i] = m.id, string(m.from.Status), m.from.Released
+		toStatus[i], toReleased[i], reasons[i] = string(m.to.Status), m.to.Released, m.to.Reason
 	}
 	from, args := s.db.Table(database.Col("id", ids), database.Col("from_status", fromStatus),
 		database.Col("from_released", fromReleased), database.Col("to_status", toStatus),
@@ -141,7 +142,7 @@ func (s *store) compareAndSet(ctx context.Context, moves []move, now time.Time) 
 	return accepted, nil
 }
 
-func (s *store) states(ctx context.Context, moves []move) (map[uuid.UUID]state, error) {
+func (s *Store) states(ctx context.Context, moves []move) (map[uuid.UUID]row.State, error) {
 	ids := make([]uuid.UUID, len(moves))
 	for i, m := range moves {
 		ids[i] = m.id
@@ -149,10 +150,10 @@ func (s *store) states(ctx context.Context, moves []move) (map[uuid.UUID]state, 
 	from, args := s.db.Table(database.Col("id", ids))
 	type found struct {
 		id uuid.UUID
-		state
+		row.State
 	}
 	scan := func(r database.Row) (f found, err error) {
-		err = r.Scan(&f.id, &f.status, &f.released, &f.reason)
+		err = r.Scan(&f.id, &f.Status, &f.Released, &f.Reason)
 		return f, err
 	}
 	all, err := database.Query(ctx, s.db, scan, `SELECT bookings.id, status, seat_released, reason
@@ -160,9 +161,9 @@ func (s *store) states(ctx context.Context, moves []move) (map[uuid.UUID]state, 
 	if err != nil {
 		return nil, fmt.Errorf("read states: %w", err)
 	}
-	states := make(map[uuid.UUID]state, len(all))
+	states := make(map[uuid.UUID]row.State, len(all))
 	for _, f := range all {
-		states[f.id] = f.state
+		states[f.id] = f.State
 	}
 	return states, nil
 }
