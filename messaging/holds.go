@@ -3,6 +3,7 @@ package messaging
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -48,13 +49,14 @@ func (h *holds) tried(ctx context.Context, in *inFlight, err error, next time.Du
 			h.over = nil
 		}
 	}
+	text := strings.Join(strings.Fields(err.Error()), " ") // some drivers write several lines
 	switch r, say := h.streak.Failed(err); {
 	case say && r.Tries == 1:
 		h.log.WarnContext(ctx, "holding deliveries, until what they need works again", "queue", h.queue,
-			h.keyName, clip(in.d.CorrelationID, 100), "error", err)
+			h.keyName, clip(in.d.CorrelationID, 100), "error", text)
 	case say:
 		h.log.WarnContext(ctx, "still holding deliveries", "queue", h.queue, "held", len(h.now), "held so far", h.deliveries,
-			"waiting outside", h.outside, "tries", r.Tries, "since", r.Since, "error", err)
+			"waiting outside", h.outside, "tries", r.Tries, "since", r.Since, "error", text)
 	}
 }
 

@@ -32,6 +32,10 @@ type service interface {
 // drainer is a service with clients that wait: it sends them away before it stops.
 type drainer interface{ Drain() }
 
+// deferrer is a service that may stop before all that it accepted was begun; its
+// rows tell the next start what that was.
+type deferrer interface{ Unfinished() int }
+
 // host runs a service with what was opened for it.
 type host struct {
 	name      string
@@ -103,9 +107,7 @@ func (h *host) close(ctx context.Context) error {
 		errs = append(errs, h.listener.Close()) // else it is closed by serving it
 	}
 	if h.broker != nil {
-		if err := h.broker.Close(closing); err != nil { // nothing is lost: what was not confirmed is in a row or a queue, and is sent again
-			h.telemetry.Logger.WarnContext(ctx, "the broker was left before everything was confirmed; the rest is sent again after the next start", "error", err)
-		}
+		h.leave(ctx, h.broker.Close(closing))
 	}
 	if h.db != nil {
 		errs = append(errs, h.db.Close())
@@ -116,6 +118,21 @@ func (h *host) close(ctx context.Context) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// leave tells what the broker had not confirmed when we left it. Nothing is lost:
+// that is in a row or a queue, and is sent again.
+func (h *host) leave(ctx context.Context, err error) {
+	var attrs []any
+	if s, ok := h.service.(deferrer); ok && s.Unfinished() > 0 {
+		attrs = append(attrs, "bookings not begun", s.Unfinished())
+	}
+	if err != nil {
+		attrs = append(attrs, "error", err)
+	}
+	if attrs != nil {
+		h.telemetry.Logger.WarnContext(ctx, "the broker was left before everything was confirmed; the rest is sent again after the next start", attrs...)
+	}
 }
 
 // hosts are services that run together: if one fails, all stop.

@@ -159,3 +159,42 @@ func TestUnconfirmedPublishesAreNoFailure(t *testing.T) {
 		t.Errorf("%d warnings: %s", n, &logs)
 	}
 }
+
+// leaving is a service that gave up starting two bookings.
+type leaving struct{ service }
+
+func (leaving) Unfinished() int { return 2 }
+
+func TestOneWarningOfWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	var logs strings.Builder
+	p := process{broker: brokerAt("inproc:"), logs: &logs, shared: true}
+	h, err := p.open(t.Context(), "booking", place{address: "127.0.0.1:0", variable: "ADDR", database: "sqlite:"}, actor{obedient})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.broker, h.service = hasty{h.broker}, leaving{h.service}
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if err := h.run(ctx); err != nil {
+		t.Error(err)
+	}
+	text := logs.String()
+	if strings.Count(text, "the broker was left before everything was confirmed") != 1 ||
+		!strings.Contains(text, `"bookings not begun"=2`) || !strings.Contains(text, "1 publishes are unconfirmed") {
+		t.Errorf("it logs %s", text)
+	}
+}
+
+// What is wrong with a broker's URL is said, and nothing was opened yet.
+func TestBrokerURLThatTheClientRefuses(t *testing.T) {
+	t.Parallel()
+	for _, query := range []string{"heartbeat=x", "heartbeat=-5", "channel_max=70000", "channel_max=x", "connection_timeout=x", "auth_mechanism=hunter2"} {
+		for _, name := range []string{"booking", "seats", "payments"} {
+			code, stdout, stderr := boxoffice(t, []string{"BROKER_URL=amqp://u:p@127.0.0.1:1/?" + query, "DATABASE_URL=sqlite:", "ADDR=127.0.0.1:0"}, name)
+			if code != 1 && code != 2 || stdout != "" || !strings.HasPrefix(stderr, "boxoffice: BROKER_URL: the broker's URL ") || strings.Contains(stderr, "panic") || strings.Contains(stderr, "hunter2") {
+				t.Errorf("%s with %s: exit %d\n%s%s", name, query, code, stdout, stderr)
+			}
+		}
+	}
+}

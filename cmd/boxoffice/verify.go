@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -165,7 +166,7 @@ func (v *verifyCmd) Check() error {
 	if v.ManagementURL == "" {
 		return v.targets.Check()
 	}
-	if _, err := client.New(v.ManagementURL); err != nil {
+	if _, err := client.New(v.ManagementURL); err != nil || strings.ContainsAny(v.ManagementURL, "?#") {
 		return errors.New("--management-url is not a URL; use for example http://guest:guest@127.0.0.1:15672")
 	}
 	return v.targets.Check()

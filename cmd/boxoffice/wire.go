@@ -45,9 +45,13 @@ type rabbitBroker struct {
 func refused(err error) bool { return rabbitmq.Refused(err) }
 
 func (b rabbitBroker) connect(service string, log *slog.Logger) (messaging.Broker, error) {
-	return rabbitmq.Open(b.url, rabbitmq.Options{
+	broker, err := rabbitmq.Open(b.url, rabbitmq.Options{
 		Name: "boxoffice " + service, Logger: log, Gate: b.gate, Probe: tickets.System(nil).Probe(service),
 	})
+	if err != nil {
+		return nil, err // not a nil *rabbitmq.Broker, which is not a nil messaging.Broker
+	}
+	return broker, nil
 }
 
 // brokerDefinitions is what RabbitMQ is to load when it boots.

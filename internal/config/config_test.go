@@ -155,6 +155,7 @@ func TestMistakes(t *testing.T) {
 		{"BROKER_URL", "amqp://u:hunter2@", "booking", `BROKER_URL="amqp:…" is not a broker; use for example amqp://guest:guest@localhost:5672/ (in a password @ is %40)`},
 		{"BROKER_URL", "http://u:hunter2@h", "booking", `BROKER_URL="http:…" is not a broker; use for example amqp://guest:guest@localhost:5672/ (in a password @ is %40)`},
 		{"BROKER_URL", "amqp://u:hunter2 @h:x", "booking", `BROKER_URL="amqp:…" is not a broker; use for example amqp://guest:guest@localhost:5672/ (in a password @ is %40)`},
+		{"DATABASE_URL", "sqlite://u:hunter2@h/n", "booking", `DATABASE_URL="sqlite:…" is not a database; use for example postgres://user:password@localhost/name or sqlite:service.db (in a password or a setting @ is %40)`},
 		{"DATABASE_URL", "mysql://h/n?password=hunter2", "booking", `DATABASE_URL="mysql:…" is not a database; use for example postgres://user:password@localhost/name or sqlite:service.db (in a password or a setting @ is %40)`},
 		{"DATABASE_URL", "sqlite::memory:", "booking", `DATABASE_URL="sqlite::memory:" would be a database of each connection's own; use sqlite: for a temporary one`},
 	} {

@@ -100,6 +100,9 @@ func parseDatabaseURL(text string) (DatabaseURL, error) {
 		if file == ":memory:" {
 			return "", errors.New("would be a database of each connection's own; use sqlite: for a temporary one")
 		}
+		if strings.HasPrefix(file, "//") && !strings.HasPrefix(file, "///") {
+			return "", wrong // a host, perhaps with a user and password
+		}
 		return DatabaseURL(text), nil
 	}
 	u, ok := takeApart(text)

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -102,7 +104,12 @@ func Open(url string, opts Options) (*Broker, error) {
 // checkURL says what is wrong with a URL without showing it: the parser's own
 // errors hold the password, or a part of it.
 func checkURL(url string) error {
-	_, err := amqp.ParseURI(url)
+	uri, err := amqp.ParseURI(url)
+	for _, mechanism := range uri.AuthMechanism { // whose value the client would show
+		if !slices.Contains([]string{"plain", "amqplain", "external"}, strings.ToLower(mechanism)) {
+			return errors.New("the broker's URL has an auth_mechanism that is not known: want plain, amqplain or external")
+		}
+	}
 	if err != nil {
 		return errors.New("the broker's URL is malformed (not shown, it may hold a password): " +
 			"want amqp://user:password@host:port/vhost, with reserved characters percent-encoded")

@@ -50,11 +50,14 @@ func (l *link) start(tasks *sync.WaitGroup) {
 	})
 }
 
+// redacted is what a log may show of a broker's URL: neither the password nor
+// the query.
 func redacted(url string) string {
 	u, err := neturl.Parse(url)
 	if err != nil {
 		return "?"
 	}
+	u.RawQuery, u.ForceQuery = "", false
 	return u.Redacted()
 }
 

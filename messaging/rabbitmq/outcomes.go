@@ -32,7 +32,9 @@ func (p *publisher) ended(ctx context.Context, a *attempt, err error) {
 	to := target{a.exchange, a.key}
 	switch {
 	case err == nil:
-		p.outcomes.confirmed.Store(time.Now().UnixNano())
+		now := time.Now().UnixNano()
+		p.outcomes.confirmed.Store(now)
+		p.progress.Store(now)
 		p.outcomes.refused.Worked(to)
 		p.works(ctx)
 	case errors.Is(err, messaging.ErrUnroutable), errors.Is(err, errNacked),
@@ -41,9 +43,13 @@ func (p *publisher) ended(ctx context.Context, a *attempt, err error) {
 	}
 }
 
-// works is told when the broker took something.
+// works is told when the broker took something. Publishing is interrupted for as
+// long as it refuses something else: each refusal ends the channel of all.
 func (p *publisher) works(ctx context.Context) {
 	p.outcomes.probe.Worked()
+	if p.outcomes.refused.Err() != nil {
+		return
+	}
 	if r, over := p.failing.Worked(); over {
 		p.log.InfoContext(ctx, "publishing again", "tries", r.Tries, "after", r.Lasted())
 	}

@@ -51,6 +51,10 @@ func (p *publisher) probeDue() bool {
 // under an alarm the broker stops reading one that publishes, and what is in
 // flight on the others must not suffer from a question. That no connection can
 // be had says nothing about publishing.
+//
+// It goes to the exchange of retries with a key that has no queue. On the exchange
+// of events there is none that a service may use: a right that is taken away only
+// there shows with the next event.
 func (p *publisher) probe(ctx context.Context, with messaging.Probe) {
 	conn, err := dial(ctx, p.link.url, p.link.name+" probe", p.opts)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
@@ -29,6 +30,7 @@ type publisher struct {
 	session watched[publishState]
 	failing streak.Streak // to open a session, for what the connection is not to blame
 
+	progress atomic.Int64 // in ns, when there was nothing to confirm, or a confirm, or a session began
 	outcomes outcomes
 	trimmed  streak.Streak // messages whose headers did not fit; it never ends
 }
@@ -60,6 +62,7 @@ func (p *publisher) run(ctx context.Context) {
 		session, err := p.open(ctx, conn)
 		if err == nil {
 			retry.Reset()
+			p.progress.Store(time.Now().UnixNano())
 			p.session.set(publishState{session: session})
 			err = session.serve()
 			if refusal(err, amqp.NotFound) {
@@ -108,6 +111,10 @@ func (p *publisher) problem() error {
 	if state, _ := p.session.get(); state.session == nil {
 		return streak.At(fmt.Errorf("publishing is interrupted: %w", state.err), state.since)
 	}
+	since := time.Unix(0, p.progress.Load())
+	if n := len(p.slots); n > 0 && time.Since(since) > p.opts.Patience {
+		return streak.At(fmt.Errorf("the broker confirms nothing: %d publishes wait", n), since)
+	}
 	return nil
 }
 
@@ -115,6 +122,9 @@ func (p *publisher) problem() error {
 func (p *publisher) publish(ctx context.Context, out *outgoing) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
+	}
+	if len(p.slots) == 0 {
+		p.progress.Store(time.Now().UnixNano())
 	}
 	select {
 	case p.slots <- struct{}{}:

@@ -99,6 +99,27 @@ func TestReadyRemembersARefusal(t *testing.T) {
 	f.says(b.Ready, messaging.ErrUnroutable.Error())
 }
 
+// A broker that answers nothing is not known to be lost until its heartbeat is.
+func TestReadyMissesConfirms(t *testing.T) {
+	f := newFixture(t)
+	f.Declared(rabbitmq.Options{})
+	p := rabbitmqtest.NewProxy(t, f.URL)
+	b := rabbitmqtest.Open(t, p.URL, rabbitmq.Options{Patience: 500 * time.Millisecond, Heartbeat: time.Minute})
+	f.Publish(b, "before")
+	f.well(b.Ready)
+	p.Freeze()
+	done := make(chan error, 1)
+	go func() {
+		done <- b.Publish(f.Ctx, messagingtest.Shop().EventsExchange(), key, rabbitmqtest.Message("waits"))
+	}()
+	f.says(b.Ready, "the broker confirms nothing: 1 publishes wait")
+	p.Thaw()
+	if err := rabbitmqtest.Receive(f.Fixture, done, "the confirm"); err != nil {
+		f.Error(err)
+	}
+	f.well(b.Ready)
+}
+
 // Without traffic nothing else would tell that the right to publish is gone.
 func TestReadyProbes(t *testing.T) {
 	f := newFixture(t)

@@ -3,6 +3,7 @@ package booking
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -28,8 +29,8 @@ func (s *Service) book(ctx context.Context, ask request, watch func(uuid.UUID)) 
 	defer cancel()
 	if ask.key != "" {
 		leave, err := s.keys.enter(ctx, ask.key)
-		if err != nil { // the request before it with this key has no answer yet
-			return b, false, s.unknownOutcome(ctx, ask.key, err)
+		if err != nil {
+			return b, false, s.unknownOutcome(ctx, ask.key, fmt.Errorf("wait for an earlier request with the same Idempotency-Key: %w", err))
 		}
 		defer leave()
 		if b, ok, err := s.replay(ctx, ask, watch); ok || err != nil {
@@ -80,7 +81,7 @@ func (s *Service) admit(ctx context.Context, ask request, watch func(uuid.UUID))
 	case err != nil:
 		s.door.Doubt(o.ID) // its place stays taken until that is known
 		s.missed.note()
-		return b, false, s.unknownOutcome(ctx, ask.key, err)
+		return b, false, s.unknownOutcome(ctx, ask.key, fmt.Errorf("commit the booking: %w", err))
 	case !written:
 		s.door.GiveBack(o.ID)
 		return b, false, nil

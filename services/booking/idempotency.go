@@ -3,6 +3,7 @@ package booking
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"sync"
 
@@ -26,7 +27,7 @@ func (s *Service) replay(ctx context.Context, ask request, watch func(uuid.UUID)
 	case database.MissingTable(err): // the service has never worked on this database
 		return row.Booking{}, false, s.refuse(ctx, door.Starting)
 	case err != nil:
-		return row.Booking{}, false, s.unknownOutcome(ctx, ask.key, err)
+		return row.Booking{}, false, s.unknownOutcome(ctx, ask.key, fmt.Errorf("look up the Idempotency-Key: %w", err))
 	case found == nil && s.door.DoubtsKey(ask.key):
 		return row.Booking{}, false, s.unknownOutcome(ctx, ask.key, errStillRunning)
 	case found == nil:

@@ -163,7 +163,7 @@ func (s *Service) Run(ctx context.Context) error {
 	defer background.Wait()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop() // Consume may fail by itself
-	background.Go(func() { s.startSagas(ctx) })
+	background.Go(func() { s.starter.run(ctx, s.begin) })
 	s.look(ctx, &background)
 	// Bookings are taken before the broker is there: their events are published from the rows later.
 	if err := s.Declare(ctx); err != nil {

@@ -25,6 +25,10 @@ type starter struct {
 	unstarted atomic.Int64 // given up when the service stopped
 }
 
+// Unfinished returns how many accepted bookings a stopping service had begun to
+// start and gave up. Nothing is lost: their rows start them after a restart.
+func (s *Service) Unfinished() int { return int(s.starter.unstarted.Load()) }
+
 // newStarter starts so many at a time: as many as the door lets run, and the
 // rest of what a restart finds one after the other.
 func newStarter(atATime int) *starter {
@@ -105,14 +109,6 @@ func (s *Service) begin(ctx context.Context, o row.Order) {
 	})
 	if err != nil {
 		s.starter.unstarted.Add(1)
-	}
-}
-
-// startSagas runs the starter until ctx ends.
-func (s *Service) startSagas(ctx context.Context) {
-	s.starter.run(ctx, s.begin)
-	if n := s.starter.unstarted.Load(); n > 0 {
-		s.log.WarnContext(ctx, "sagas were not started; they will be from their rows after a restart", "bookings", n)
 	}
 }
 

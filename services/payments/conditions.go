@@ -77,6 +77,9 @@ func (l *lab) watch(ctx context.Context) {
 		if err != nil && !failing && ctx.Err() == nil {
 			l.log.WarnContext(ctx, "cannot see what the lab does to the bank; it stays as it was, until that works again", "error", err)
 		}
+		if err == nil && failing {
+			l.log.InfoContext(ctx, "sees again what the lab does to the bank")
+		}
 		failing = err != nil
 	}
 }
