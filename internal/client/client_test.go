@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -179,12 +180,15 @@ func TestFinish(t *testing.T) {
 		client.Booking{ID: "b1", Status: "Cancelled"},
 		client.Booking{ID: "b1", Status: "Cancelled", SeatReleased: true},
 	}
+	var mu sync.Mutex // a connection that was cut may still have its handler
 	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/bookings/b1" || r.URL.RawQuery != "wait=30s" {
 			t.Errorf("asked for %s", r.URL)
 		}
+		mu.Lock()
 		answer := answers[0]
 		answers = answers[1:]
+		mu.Unlock()
 		switch a := answer.(type) {
 		case client.Booking:
 			_ = json.NewEncoder(w).Encode(a)
@@ -197,6 +201,8 @@ func TestFinish(t *testing.T) {
 		}
 	})
 	b, err := c.Finish(t.Context(), client.Booking{ID: "b1"})
+	mu.Lock()
+	defer mu.Unlock()
 	if err != nil || !b.SeatReleased || len(answers) != 0 {
 		t.Errorf("%+v %v, %d answers left", b, err, len(answers))
 	}

@@ -86,7 +86,9 @@ func (p *publisher) probeOn(ctx context.Context, conn *connection, blocks <-chan
 		if err := channel.Confirm(false); err != nil {
 			return nil, err
 		}
-		return channel.PublishWithDeferredConfirm(with.Exchange, with.Key, true, false, amqp.Publishing{})
+		// Under an alarm the broker stops reading after the header of a message: one
+		// without a body is complete by then, and would be confirmed.
+		return channel.PublishWithDeferredConfirm(with.Exchange, with.Key, true, false, amqp.Publishing{Body: []byte("?")})
 	}, func(*amqp.DeferredConfirmation) {})
 	if err != nil {
 		return err
@@ -94,9 +96,14 @@ func (p *publisher) probeOn(ctx context.Context, conn *connection, blocks <-chan
 	select {
 	case <-confirm.Done():
 	case b := <-blocks:
-		return fmt.Errorf("the broker blocks publishing: %s", b.Reason)
+		return blockedFor(b)
 	case <-ctx.Done():
 		return fmt.Errorf("%w (waiting for the broker's confirm)", ended(ctx))
+	}
+	select {
+	case b := <-blocks: // came first, and both were there
+		return blockedFor(b)
+	default:
 	}
 	if confirm.Acked() {
 		return nil
@@ -107,6 +114,10 @@ func (p *publisher) probeOn(ctx context.Context, conn *connection, blocks <-chan
 	default:
 		return errNacked
 	}
+}
+
+func blockedFor(b amqp.Blocking) error {
+	return fmt.Errorf("the broker blocks publishing: %s", b.Reason)
 }
 
 // publishError says what could not be published.
